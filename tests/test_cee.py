@@ -22,7 +22,7 @@ from paceline.experiments.cee.programs import runs as programs
 from paceline.experiments.cee.queries import experiments as query_experiments
 from paceline.experiments.cee.queries import rules as query_rules
 from paceline.experiments.cee.queries import runs as queries
-from paceline.experiments.cee.queries.runs import Case
+from paceline.experiments.cee.queries.runs import QueryCase
 from paceline.experiments.cee.roundtrips import rules as roundtrip_rules
 from paceline.experiments.cee.roundtrips import runs as roundtrips
 from paceline.experiments.cee.setup import ABLATIONS, ALL_CELLS, BURSTS, READINGS, SCHEMES, XOFF, XON, read, readings
@@ -177,7 +177,7 @@ def test_round_trips_hold_on_what_was_published_and_fail_on_altered_numbers() ->
 
 def test_cases_come_back_from_their_runs_and_have_places_of_their_own() -> None:
     """A case whose settings its place does not tell would share the values of another."""
-    study = Case("base", "new_reno")
+    study = QueryCase("base", "new_reno")
     others = [replace(study, **change) for change in ({"pfc": True}, {"udp": True}, {"knob": "stock"}, {"size": 40})]
     loaded = [replace(study, **loads) for loads in queries.LOADS.values()]
     cases = [study, *others, *loaded]
@@ -186,7 +186,7 @@ def test_cases_come_back_from_their_runs_and_have_places_of_their_own() -> None:
     # Titles leave the size of messages to the table.
     assert len({case.place("drops") for case in cases}) == len({case.title for case in cases}) + 1 == len(cases)
     assert loaded[0].place("drops") == ("base", "new_reno", 0.0, 0.0, "background 20 %", "drops")
-    pair = [programs.Case("red", "vegas", pfc=True, program="cg"), programs.at_ports("cg", pfc=False)]
+    pair = [programs.ProgramCase("red", "vegas", pfc=True, program="cg"), programs.at_ports("cg", pfc=False)]
     of_programs = Runs(tuple(Run(programs.point(case, Scale.TINY, 1), Path()) for case in pair))
     assert [list(each) for each in programs.by_case(of_programs).values()] == [[case] for case in pair]
     both = Runs((*runs, *of_programs))
@@ -206,7 +206,7 @@ def test_the_engine_takes_every_scenario(scale: Scale) -> None:
 def test_every_cell_differs_from_the_others() -> None:
     """A cell whose difference reached no switch or host would be another one's runs under a title of its own."""
     runs = [
-        queries.point(Case(cell, "new_reno", pfc), Scale.TINY, 1).scenario
+        queries.point(QueryCase(cell, "new_reno", pfc), Scale.TINY, 1).scenario
         for cell in ALL_CELLS
         for pfc in (False, True)
     ]
@@ -270,7 +270,7 @@ def test_tables_say_yes_and_no_and_have_units() -> None:
     assert "| ring, PFC | yes | no | 5 | 12 | 0 | 1 |" in ring
     beside: dict[Place, float] = {("red", "vegas", 1.0, 1.0, "qct_ms"): 2.5}
     beside |= {("red", "vegas", 1.0, 1.0, what): value for what, value in (("unanswered", 0.25), ("congested", 0.001))}
-    text = queries.table(beside, [Case("red", "vegas", pfc=True, udp=True)]).markdown()
+    text = queries.table(beside, [QueryCase("red", "vegas", pfc=True, udp=True)]).markdown()
     assert "| Congested, of the ports' time |" in text
     assert "| 2.50 | – | 25.0 % | – | – | – | – | 0.1 % |" in text
     distant: dict[Place, float] = {("distant", 100, "red", "vegas", "use"): 0.934}
@@ -299,9 +299,9 @@ def test_runs_are_called_alike_in_all_tables() -> None:
     """Readers look for a run of one table in another."""
     assert setup.run_title("red", "vegas", 1.0) == "ECN-RED, Vegas, PFC"
     place = ("base", "new_reno", 0.0)
-    of = [Case("base", "new_reno", udp=True), Case("base", "new_reno", size=40)]
+    of = [QueryCase("base", "new_reno", udp=True), QueryCase("base", "new_reno", size=40)]
     of_queries = queries.table({(*place, 1.0, "qct_ms"): 1.0, (*place, 0.0, "study", 40.0, "qct_ms"): 1.0}, of)
-    both = [programs.Case("base", "new_reno", knob=knob) for knob in ("study", "clock_1ms")]
+    both = [programs.ProgramCase("base", "new_reno", knob=knob) for knob in ("study", "clock_1ms")]
     of_programs = programs.table({}, {case: [replace(case, program="cg")] for case in both})
     of_crowds = hotspot.table({("greedy_7", *place, "drops"): 1.0, ("ends_7", "base", "cubic_half", 1.0, "drops"): 1.0})
     assert [[row[0].text for row in table.rows] for table in (of_queries, of_programs, of_crowds)] == [
@@ -345,7 +345,7 @@ def test_percentiles_of_queries_are_values_that_queries_had(tmp_path: Path) -> N
     """They lay between two queries: the p99 of 30 tiny ones was a third of the way from the 2nd largest on."""
     points = [
         hotspot.point("ping_32", "base", "new_reno", 1, Scale.TINY, 1),
-        queries.point(Case("base", "new_reno"), Scale.TINY, 1),
+        queries.point(QueryCase("base", "new_reno"), Scale.TINY, 1),
     ]
     ping, commercial = (Run(point, tmp_path / str(i)) for i, point in enumerate(points))
     for run in (ping, commercial):

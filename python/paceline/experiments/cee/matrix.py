@@ -39,8 +39,8 @@ class Kind:
     def place(self, cell: str, scheme: str, pfc: bool, what: str) -> Place:
         """Where a value of a cell lies."""
         if self.queries:
-            return queries.Case(cell, scheme, pfc, self.udp).place(what)
-        return programs.Case(cell, scheme, pfc).place(what)
+            return queries.QueryCase(cell, scheme, pfc, self.udp).place(what)
+        return programs.ProgramCase(cell, scheme, pfc).place(what)
 
     def row(self, values: Values, cell: str, scheme: str, pfc: bool) -> list[float]:
         """What is shown of a cell."""
@@ -54,10 +54,10 @@ class Kind:
         """The runs of E6 and others, of E10 and E11 and what is missing there, of E14."""
         schemes = _TCP[:1] if scale is Scale.TINY and (self.udp or not self.queries) else _TCP
         if not self.queries:
-            return programs.points([programs.Case(*of) for of in _each(schemes)], scale)
+            return programs.points([programs.ProgramCase(*of) for of in _each(schemes)], scale)
         # Beside UDP nothing is judged but NewReno: one run shows the others.
         return [
-            queries.point(queries.Case(cell, scheme, pfc, self.udp), scale, seed)
+            queries.point(queries.QueryCase(cell, scheme, pfc, self.udp), scale, seed)
             for cell, scheme, pfc in _each(schemes)
             for seed in self._seeds(scheme, scale)
         ]

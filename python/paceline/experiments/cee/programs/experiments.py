@@ -8,7 +8,7 @@ from typing import Final
 
 from paceline.experiments.cee.programs import rules
 from paceline.experiments.cee.programs import runs as programs
-from paceline.experiments.cee.programs.runs import Case
+from paceline.experiments.cee.programs.runs import ProgramCase
 from paceline.experiments.cee.queries import runs as queries
 from paceline.experiments.cee.setup import CELLS, READINGS, SCHEMES, both_readings, limiters, read
 from paceline.experiments.cee.study import experiment, seeds
@@ -17,17 +17,17 @@ from paceline.reproduce.claims import Claim, Values, at
 from paceline.reproduce.model import Scale, Shown
 from paceline.sweeps.points import Point, Runs
 
-_Case = type[Case] | type[queries.Case]
+_Case = type[ProgramCase] | type[queries.QueryCase]
 """Cases of programs, or those of queries."""
 
 _TCP: Final = tuple(SCHEMES)
 _CELLS: Final = both_readings(tuple(CELLS))
 
 
-def _cases(scale: Scale, cells: Sequence[str], pfcs: Sequence[bool], knob: str = "study") -> list[Case]:
+def _cases(scale: Scale, cells: Sequence[str], pfcs: Sequence[bool], knob: str = "study") -> list[ProgramCase]:
     """With all schemes; at the smallest scale, which judges nothing, with one."""
     schemes = _TCP[:1] if scale is Scale.TINY else _TCP
-    return [Case(cell, scheme, pfc, knob) for cell in cells for scheme in schemes for pfc in pfcs]
+    return [ProgramCase(cell, scheme, pfc, knob) for cell in cells for scheme in schemes for pfc in pfcs]
 
 
 def _all(scale: Scale) -> Sequence[Point]:
@@ -44,9 +44,9 @@ def _clocks(scale: Scale) -> Sequence[Point]:
     for seed in seeds(scale):
         for scheme in _TCP:
             for pfc in (False, True):
-                cases = [queries.Case(cell, scheme, pfc) for cell in _CELLS]
+                cases = [queries.QueryCase(cell, scheme, pfc) for cell in _CELLS]
                 if scale is not Scale.TINY or (scheme == "new_reno" and not pfc):
-                    cases.append(queries.Case("base", scheme, pfc, knob="clock_1ms"))
+                    cases.append(queries.QueryCase("base", scheme, pfc, knob="clock_1ms"))
                 found += [queries.point(case, scale, seed) for case in cases]
     return [*found, *programs.points(_cases(scale, ("base",), (False, True), "clock_1ms"), scale)]
 
@@ -78,8 +78,8 @@ def clock_rule(values: Values) -> list[Claim]:
     fine = ("1us", "1 µs", "study", "8 cells", judge.above(0.5))
     coarse = ("1ms", "1 ms", "clock_1ms", "2 cells without feedback", judge.at_most(0.5))
     kinds: tuple[tuple[str, _Case, str, str], ...] = (
-        ("queries", queries.Case, "qct_ms", "mean QCT"),
-        ("programs", Case, "slowdown", "geometric mean of slowdowns"),
+        ("queries", queries.QueryCase, "qct_ms", "mean QCT"),
+        ("programs", ProgramCase, "slowdown", "geometric mean of slowdowns"),
     )
     found = []
     for kind, case, what, words in kinds:

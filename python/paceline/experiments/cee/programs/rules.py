@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from paceline.experiments.cee.programs.runs import LARGER, Case, at_ports, program_title, watched_programs
+from paceline.experiments.cee.programs.runs import LARGER, ProgramCase, at_ports, program_title, watched_programs
 from paceline.experiments.cee.setup import ALL_CELLS, CELLS, READINGS, ROUND_TRIP_US, TITLES, limiters, read, when
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, at, ratio
@@ -69,7 +69,7 @@ def best_rule(values: Values) -> list[Claim]:
 
 
 def _slowdown(values: Values, cell: str, scheme: str, *, pfc: bool) -> float:
-    return at(values, *Case(cell, scheme, pfc).place("slowdown"))
+    return at(values, *ProgramCase(cell, scheme, pfc).place("slowdown"))
 
 
 def without_pfc_rule(values: Values) -> list[Claim]:
@@ -79,7 +79,7 @@ def without_pfc_rule(values: Values) -> list[Claim]:
         qcn = read("qcn20", reading)
         for scheme, title in TITLES.items():
             for other in ("base", "qcn66", "red"):
-                places = (Case(cell, scheme).place("slowdown") for cell in (read(other, reading), qcn))
+                places = (ProgramCase(cell, scheme).place("slowdown") for cell in (read(other, reading), qcn))
                 cells = f"{CELLS[other].title} over {ALL_CELLS[qcn].title}"
                 text = f"{title} without PFC: geometric mean of slowdowns, {cells}"
                 found.append(Claim(f"{scheme}.{other}", text, ratio(values, *places), judge.above(1), variant=reading))

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from paceline.analysis import F8
+from paceline.experiments.cee.cases import Case, grouped, means
 from paceline.experiments.cee.setup import (
     FRAMING,
     KNOB_TITLES,
@@ -78,8 +79,8 @@ _SEEN: Final = "watched "
 
 
 @dataclass(frozen=True)
-class Case:
-    """What tells a run from the others, its seed aside; with ``ALL`` programs it is not one run but those of all."""
+class ProgramCase(Case):
+    """A message-passing program; with ``ALL`` it is not one run but those of all programs."""
 
     cell: str
     scheme: str
@@ -90,20 +91,13 @@ class Case:
     watched: bool = False
     """The queues in front of all hosts are sampled."""
 
-    @classmethod
-    def of(cls, point: Point) -> Case:
-        """The case of which a point is a run."""
-        key: dict[str, Any] = dict(point.key)
-        return cls(**{**key, "pfc": bool(key["pfc"]), "watched": bool(key["watched"])})
-
     @property
     def key(self) -> dict[str, KeyValue]:
-        """What the points of the case have as key."""
-        key: dict[str, KeyValue] = {"program": self.program, "cell": self.cell, "scheme": self.scheme}
-        return {**key, "pfc": int(self.pfc), "knob": self.knob, "watched": int(self.watched)}
+        """What the points of the case have as key: the program first."""
+        return {"program": self.program, **super().key}
 
     @property
-    def together(self) -> Case:
+    def together(self) -> ProgramCase:
         """All programs in its place."""
         return replace(self, program=ALL, watched=False)
 
@@ -120,7 +114,7 @@ class Case:
         return ", ".join((run_title(self.cell, self.scheme, self.pfc), *knob))
 
 
-def point(case: Case, scale: Scale, seed: int) -> Point:
+def point(case: ProgramCase, scale: Scale, seed: int) -> Point:
     """One run."""
     children, parents = _TREE[scale]
     hosts = math.prod(children)
@@ -144,9 +138,9 @@ def point(case: Case, scale: Scale, seed: int) -> Point:
     return Point(scenario=run, key=case.key, seed=seed)
 
 
-def at_ports(program: str, *, pfc: bool) -> Case:
+def at_ports(program: str, *, pfc: bool) -> ProgramCase:
     """A program under NewReno without marking, and the queues in front of all hosts."""
-    return Case("base", "new_reno", pfc, program=program, watched=True)
+    return ProgramCase("base", "new_reno", pfc, program=program, watched=True)
 
 
 def watched(scale: Scale) -> Sequence[Point]:
@@ -159,7 +153,7 @@ def watched(scale: Scale) -> Sequence[Point]:
     ]
 
 
-def points(cases: Sequence[Case], scale: Scale) -> Sequence[Point]:
+def points(cases: Sequence[ProgramCase], scale: Scale) -> Sequence[Point]:
     """All programs in these cases."""
     return [
         point(replace(case, program=program), scale, seed)
@@ -216,12 +210,11 @@ def watched_programs(values: Values) -> Sequence[str]:
     return [name.removeprefix(_SEEN) for name in names if name.startswith(_SEEN)]
 
 
-def by_case(runs: Runs) -> dict[Case, dict[Case, list[Run]]]:
+def by_case(runs: Runs) -> dict[ProgramCase, dict[ProgramCase, list[Run]]]:
     """The runs of each program, one for a seed, by the case of all programs together."""
-    found: dict[Case, dict[Case, list[Run]]] = {}
-    for run in runs:
-        case = Case.of(run.point)
-        found.setdefault(case.together, {}).setdefault(case, []).append(run)
+    found: dict[ProgramCase, dict[ProgramCase, list[Run]]] = {}
+    for case, of in grouped(runs, ProgramCase.of).items():
+        found.setdefault(case.together, {})[case] = of
     return found
 
 
@@ -234,10 +227,9 @@ def measure(runs: Runs) -> Values:
     for together, cases in by_case(runs).items():
         known = []
         for case, of in cases.items():
-            parts = [_one(run) for run in of]
-            means = {what: float(np.mean([p[what] for p in parts])) for what in parts[0]}
-            found |= {case.place(what): value for what, value in means.items()}
-            known += [] if case.watched else [means]
+            own = means(of, _one)
+            found |= {case.place(what): value for what, value in own.items()}
+            known += [] if case.watched else [own]
         if not known:
             continue
         slow = np.array([m["slowdown"] for m in known])
@@ -272,7 +264,7 @@ def watched_table(values: Values) -> Table:
     return Table(caption, ("Run", *parts.values()), number_rows(rows))
 
 
-def table(values: Values, cases: Mapping[Case, Collection[Case]]) -> Table:
+def table(values: Values, cases: Mapping[ProgramCase, Collection[ProgramCase]]) -> Table:
     """Slowdown by program, and of all together in the cases given, with those of the programs."""
     programs = list(dict.fromkeys(case.program for each in cases.values() for case in each))
     rows = {}
@@ -285,7 +277,7 @@ def table(values: Values, cases: Mapping[Case, Collection[Case]]) -> Table:
     return Table(caption, head, number_rows(rows))
 
 
-def remarks(cases: Collection[Case]) -> list[str]:
+def remarks(cases: Collection[ProgramCase]) -> list[str]:
     """What to know of the runs on a page."""
     return [*REMARKS, *cells_remarks({case.cell for case in cases}, pfc=any(case.pfc for case in cases))]
 

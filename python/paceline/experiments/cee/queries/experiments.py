@@ -12,7 +12,7 @@ from paceline.experiments.cee.hotspot import runs as hotspot
 from paceline.experiments.cee.programs import runs as programs
 from paceline.experiments.cee.queries import rules
 from paceline.experiments.cee.queries import runs as queries
-from paceline.experiments.cee.queries.runs import Case
+from paceline.experiments.cee.queries.runs import QueryCase
 from paceline.experiments.cee.setup import (
     ABLATIONS,
     ALL_CELLS,
@@ -40,7 +40,7 @@ _RUINED: Final = both_readings(("base", "qcn20"))
 """Cells of E20."""
 
 
-def _plan(*cases: Case, most: int = 3) -> Plan:
+def _plan(*cases: QueryCase, most: int = 3) -> Plan:
     """These cases, with so many seeds at most."""
 
     def plan(scale: Scale) -> Sequence[Point]:
@@ -49,9 +49,9 @@ def _plan(*cases: Case, most: int = 3) -> Plan:
     return plan
 
 
-def _all(cells: Sequence[str], schemes: Sequence[str], *, udp: bool = False) -> list[Case]:
+def _all(cells: Sequence[str], schemes: Sequence[str], *, udp: bool = False) -> list[QueryCase]:
     """With and without PFC."""
-    return [Case(cell, scheme, pfc, udp) for cell in cells for scheme in schemes for pfc in (False, True)]
+    return [QueryCase(cell, scheme, pfc, udp) for cell in cells for scheme in schemes for pfc in (False, True)]
 
 
 def _both(*plans: Plan) -> Plan:
@@ -92,7 +92,7 @@ def _show_all(runs: Runs, _scale: Scale) -> Shown:
 
 def ecn_rule(values: Values) -> list[Claim]:
     """E2: hot spots, and queries."""
-    over = rules.quotient(values, Case("red", "new_reno"), Case("red", "new_reno", pfc=True))
+    over = rules.quotient(values, QueryCase("red", "new_reno"), QueryCase("red", "new_reno", pfc=True))
     text = "mean QCT under RED, NewReno, without PFC over that with it"
     return [*hotspot_rules.ecn_rule(values), Claim("queries", text, over, judge.above(1))]
 
@@ -101,10 +101,10 @@ def vegas_rule(values: Values) -> list[Claim]:
     """E4: hot spots, and queries in every cell."""
     found = hotspot_rules.vegas_rule(values)
     for reading, cell, own in readings(_CELLS):
-        over = rules.quotient(values, Case(own, "vegas", pfc=True), Case(own, "vegas"))
+        over = rules.quotient(values, QueryCase(own, "vegas", pfc=True), QueryCase(own, "vegas"))
         text = f"Vegas, {ALL_CELLS[own].title}: mean QCT with PFC over that without"
         found.append(Claim(f"queries.{cell}", text, over, judge.between(0.95, 1.05), variant=reading))
-    lost = at(values, *Case("base", "vegas").place("drops"))
+    lost = at(values, *QueryCase("base", "vegas").place("drops"))
     return [*found, Claim("queries.drops", "Vegas without PFC: packets of queries and background dropped", lost)]
 
 
@@ -159,7 +159,7 @@ EXPERIMENTS = (
         "Losses without PFC",
         "Without PFC CUBIC completes queries later than NewReno and Vegas, and loses more.",
         rules.losses_rule,
-        _plan(*(Case("base", scheme) for scheme in _TCP)),
+        _plan(*(QueryCase("base", scheme) for scheme in _TCP)),
     ),
     _experiment(
         6,
@@ -183,7 +183,7 @@ EXPERIMENTS = (
         rules.red_rule,
         _plan(
             *_all(both_readings(("red", "qcn20", "qcn66")), ("new_reno",)),
-            *(Case(cell, "new_reno") for cell in both_readings(tuple(ABLATIONS))),
+            *(QueryCase(cell, "new_reno") for cell in both_readings(tuple(ABLATIONS))),
             most=queries.SEEDS,
         ),
     ),
@@ -192,7 +192,7 @@ EXPERIMENTS = (
         "Who loses beside UDP",
         "Beside UDP most drops are UDP's, since TCP backs off.",
         rules.udp_drops_rule,
-        _plan(*(Case(cell, "new_reno", udp=True) for cell in both_readings(_CELLS))),
+        _plan(*(QueryCase(cell, "new_reno", udp=True) for cell in both_readings(_CELLS))),
     ),
     _experiment(
         11,
@@ -206,7 +206,7 @@ EXPERIMENTS = (
         "Commercial congestion",
         "Congestion by commercial traffic is sparse and transient.",
         rules.transient_rule,
-        _plan(Case("base", "new_reno")),
+        _plan(QueryCase("base", "new_reno")),
     ),
     experiment(
         "E18",
@@ -225,8 +225,8 @@ EXPERIMENTS = (
         "QCN at 20 KB without PFC makes completion times 131 to 311 % longer.",
         rules.ruin_rule,
         _plan(
-            *(Case(cell, scheme) for cell in _RUINED for scheme in _TCP),
-            *(Case(cell, "new_reno", **loads) for loads in queries.LOADS.values() for cell in _RUINED),
+            *(QueryCase(cell, scheme) for cell in _RUINED for scheme in _TCP),
+            *(QueryCase(cell, "new_reno", **loads) for loads in queries.LOADS.values() for cell in _RUINED),
             most=queries.SEEDS,
         ),
     ),
@@ -235,13 +235,13 @@ EXPERIMENTS = (
         "Bursts under RED and QCN",
         "Well set, RED is less sensitive to bursts than QCN.",
         rules.burst_rule,
-        _plan(*(Case(cell, "new_reno", size=n) for cell in both_readings(BURSTS) for n in SIZES)),
+        _plan(*(QueryCase(cell, "new_reno", size=n) for cell in both_readings(BURSTS) for n in SIZES)),
     ),
     _experiment(
         22,
         "The host's timers, clock and caches",
         "FreeBSD's own first timeout of 3 s, slop and clock make completion times far longer.",
         rules.knob_rule,
-        _plan(*(Case("base", "new_reno", knob=knob) for knob in KNOBS)),
+        _plan(*(QueryCase("base", "new_reno", knob=knob) for knob in KNOBS)),
     ),
 )

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from itertools import combinations
 
-from paceline.experiments.cee.queries.runs import LOADS, Case
+from paceline.experiments.cee.queries.runs import LOADS, QueryCase
 from paceline.experiments.cee.setup import (
     ABLATIONS,
     ALL_CELLS,
@@ -25,7 +25,7 @@ from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, at, ratio
 
 
-def quotient(values: Values, over: Case, under: Case, *, what: str = "qct_ms") -> float:
+def quotient(values: Values, over: QueryCase, under: QueryCase, *, what: str = "qct_ms") -> float:
     """A value of one case over that of another; ``nan`` when one is not there."""
     return ratio(values, over.place(what), under.place(what))
 
@@ -35,7 +35,7 @@ def losses_rule(values: Values) -> list[Claim]:
     found = []
     for what, text in (("qct_ms", "mean QCT"), ("drops", "packets dropped")):
         for worse, better in (("cubic", "new_reno"), ("new_reno", "vegas")):
-            over = quotient(values, Case("base", worse), Case("base", better), what=what)
+            over = quotient(values, QueryCase("base", worse), QueryCase("base", better), what=what)
             statement = f"{text} without PFC, {TITLES[worse]} over {TITLES[better]}"
             found.append(Claim(f"{what}.{worse}", statement, over, judge.above(1)))
     return found
@@ -46,7 +46,7 @@ def pfc_rule(values: Values) -> list[Claim]:
     found = []
     for reading, cell, own in readings(tuple(CELLS)):
         for scheme, title in TITLES.items():
-            over = quotient(values, Case(own, scheme, pfc=True), Case(own, scheme))
+            over = quotient(values, QueryCase(own, scheme, pfc=True), QueryCase(own, scheme))
             limits = judge.at_least(0.9) if cell == "qcn20" else judge.below(1)
             text = f"mean QCT with PFC over that without, {title}, {ALL_CELLS[own].title}"
             found.append(Claim(f"{cell}.{scheme}", text, over, limits, variant=reading))
@@ -60,7 +60,7 @@ def set_point_rule(values: Values) -> list[Claim]:
         for scheme, title in TITLES.items():
             for what, text in (("notifications", "notifications"), ("qct_ms", "mean QCT")):
                 for pfc in (False, True):
-                    high, low = (Case(read(cell, reading), scheme, pfc) for cell in ("qcn66", "qcn20"))
+                    high, low = (QueryCase(read(cell, reading), scheme, pfc) for cell in ("qcn66", "qcn20"))
                     name = f"{what}.{scheme}{'.pfc1' if pfc else ''}"
                     statement = f"{text}, QCN 66 over QCN 20, {title}, {when(pfc)}{limiters(reading)}"
                     over = quotient(values, high, low, what=what)
@@ -74,12 +74,12 @@ def red_rule(values: Values) -> list[Claim]:
     for reading in READINGS:
         for pfc in (False, True):
             for worse, better in (("qcn66", "red"), ("qcn20", "qcn66")):
-                over = quotient(values, *(Case(read(cell, reading), "new_reno", pfc) for cell in (worse, better)))
+                over = quotient(values, *(QueryCase(read(cell, reading), "new_reno", pfc) for cell in (worse, better)))
                 titles = f"{CELLS[worse].title} over {CELLS[better].title}{limiters(reading)}"
                 statement = f"mean QCT {when(pfc)}, NewReno, {titles}"
                 found.append(Claim(f"{worse}.pfc{pfc:d}", statement, over, judge.at_least(1), variant=reading))
         for cell, kind in ABLATIONS.items():
-            over = quotient(values, *(Case(read(c, reading), "new_reno") for c in (cell, "qcn20")))
+            over = quotient(values, *(QueryCase(read(c, reading), "new_reno") for c in (cell, "qcn20")))
             text = f"mean QCT without PFC, NewReno, {kind.title} over QCN 20 as it is{limiters(reading)}"
             found.append(Claim(cell, text, over, judge.below(1), variant=reading))
     return found
@@ -99,7 +99,8 @@ def ruin_rule(values: Values) -> list[Claim]:
                 found.append(Claim(f"{name}{under.scheme}", statement, over, limits, "2.31 to 4.11", variant))
     for one, other in combinations(TITLES, 2):
         before, after = (
-            math.log(quotient(values, *(Case(cell, scheme) for scheme in (one, other)))) for cell in ("base", "qcn20")
+            math.log(quotient(values, *(QueryCase(cell, scheme) for scheme in (one, other))))
+            for cell in ("base", "qcn20")
         )
         statement = (
             f"order of {TITLES[one]} and {TITLES[other]} by mean QCT without PFC: logarithm of their ratio with no "
@@ -109,18 +110,18 @@ def ruin_rule(values: Values) -> list[Claim]:
     return found
 
 
-def _ruined(reading: str) -> list[tuple[str, Case]]:
+def _ruined(reading: str) -> list[tuple[str, QueryCase]]:
     """Variants of claims in a reading, and the cases without marking against which QCN is held."""
-    found = [(reading, Case("base", scheme)) for scheme in TITLES]
+    found = [(reading, QueryCase("base", scheme)) for scheme in TITLES]
     for variant, loads in LOADS.items():
         name = f"{reading}_{variant}" if READINGS[reading] else variant
-        found.append((name, Case("base", "new_reno", **loads)))
+        found.append((name, QueryCase("base", "new_reno", **loads)))
     return found
 
 
 def transient_rule(values: Values) -> list[Claim]:
     """E13: congestion is sparse."""
-    value = at(values, *Case("base", "new_reno").place("congested"))
+    value = at(values, *QueryCase("base", "new_reno").place("congested"))
     return [
         Claim("share", "share of the switch ports that hold over 80 KB, on average", value, judge.below(0.1), most=1)
     ]
@@ -130,7 +131,7 @@ def udp_drops_rule(values: Values) -> list[Claim]:
     """E10: what is dropped is UDP."""
     found = []
     for reading, cell, own in readings(tuple(CELLS)):
-        title, case = ALL_CELLS[own].title, Case(own, "new_reno", udp=True)
+        title, case = ALL_CELLS[own].title, QueryCase(own, "new_reno", udp=True)
         found += [
             Claim(
                 f"{cell}.share",
@@ -157,7 +158,9 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
     for pfc in (False, True):
         for reading, qcn, own in readings(("qcn20", "qcn66")):
             for other in ("base", "red"):
-                over = quotient(values, *(Case(cell, "new_reno", pfc, udp=True) for cell in (own, other)), what="jain")
+                over = quotient(
+                    values, *(QueryCase(cell, "new_reno", pfc, udp=True) for cell in (own, other)), what="jain"
+                )
                 titles = f"{ALL_CELLS[own].title} over {CELLS[other].title}"
                 statement = f"ratio of Jain's indices of TCP's and UDP's shares delivered, {titles}, {when(pfc)}"
                 found.append(Claim(f"{qcn}.{other}.pfc{pfc:d}", statement, over, judge.above(1), variant=reading))
@@ -168,7 +171,7 @@ def burst_rule(values: Values) -> list[Claim]:
     """E21: RED notices bursts less than QCN."""
     growth = {}
     for _, _, cell in readings(BURSTS):
-        small, large = (at(values, *Case(cell, "new_reno", size=n).place("qct_ms")) for n in (SIZES[0], SIZES[-1]))
+        small, large = (at(values, *QueryCase(cell, "new_reno", size=n).place("qct_ms")) for n in (SIZES[0], SIZES[-1]))
         growth[cell] = large / small
     text = f"mean QCT of messages of {SIZES[-1]} KiB over that of {SIZES[0]} KiB without PFC"
     found = [
@@ -186,7 +189,7 @@ def knob_rule(values: Values) -> list[Claim]:
     """E22: what FreeBSD's own settings cost."""
     found = []
     limits = dict.fromkeys(("rto_initial_3s", "slop_200ms", "stock"), judge.above(1))
-    study = Case("base", "new_reno")
+    study = QueryCase("base", "new_reno")
     for knob, title in KNOB_TITLES.items():
         own = replace(study, knob=knob)
         for what, text in (("qct_ms", "mean QCT"), ("fct_p99_ms", "p99 of the background's FCT")):

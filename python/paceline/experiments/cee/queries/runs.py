@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-
 from paceline.analysis import jain_index, nearest_rank
+from paceline.experiments.cee.cases import Case, grouped, means
 from paceline.experiments.cee.setup import (
     FRAMING,
     KNOB_TITLES,
@@ -37,7 +36,7 @@ from paceline.scenario import (
     Xgft,
 )
 from paceline.scenario import Run as RunSettings
-from paceline.sweeps.points import KeyValue, Point, Run, Runs
+from paceline.sweeps.points import Point, Run, Runs
 from paceline.tables import Table, number_rows
 from paceline.words import percent
 
@@ -77,8 +76,8 @@ LOADS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 @dataclass(frozen=True)
-class Case:
-    """What tells a run from the others, its seed aside."""
+class QueryCase(Case):
+    """Queries and background flows."""
 
     cell: str
     scheme: str
@@ -92,17 +91,6 @@ class Case:
     """Of background flows, %."""
     queries: int = FOREGROUND
     """About the load of queries, %."""
-
-    @classmethod
-    def of(cls, point: Point) -> Case:
-        """The case of which a point is a run."""
-        key: dict[str, Any] = dict(point.key)
-        return cls(**{**key, "pfc": bool(key["pfc"]), "udp": bool(key["udp"])})
-
-    @property
-    def key(self) -> dict[str, KeyValue]:
-        """What the points of the case have as key."""
-        return {**asdict(self), "pfc": int(self.pfc), "udp": int(self.udp)}
 
     @property
     def loads(self) -> tuple[str, ...]:
@@ -123,7 +111,7 @@ class Case:
         return ", ".join((run_title(self.cell, self.scheme, self.pfc), *udp, *knob, *self.loads))
 
 
-def point(case: Case, scale: Scale, seed: int) -> Point:
+def point(case: QueryCase, scale: Scale, seed: int) -> Point:
     """One run."""
     children, parents = _TREE[scale]
     stop = _LENGTH_US[scale]
@@ -196,24 +184,20 @@ def _congested(results: Results) -> float:
     return float(q["time_ps"][high].sum() / q["time_ps"].sum()) if q.rows else math.nan
 
 
-def by_case(runs: Runs) -> dict[Case, list[Run]]:
+def by_case(runs: Runs) -> dict[QueryCase, list[Run]]:
     """The runs of each case, one for a seed."""
-    found: dict[Case, list[Run]] = {}
-    for run in runs:
-        found.setdefault(Case.of(run.point), []).append(run)
-    return found
+    return grouped(runs, QueryCase.of)
 
 
 def measure(runs: Runs) -> Values:
     """Means over seeds, at the places of the cases."""
     found: dict[Place, float] = {}
     for case, of in by_case(runs).items():
-        parts = [_one(run) for run in of]
-        found |= {case.place(what): float(np.mean([p[what] for p in parts])) for what in parts[0]}
+        found |= {case.place(what): value for what, value in means(of, _one).items()}
     return found
 
 
-def table(values: Values, cases: Collection[Case]) -> Table:
+def table(values: Values, cases: Collection[QueryCase]) -> Table:
     """The numbers of :func:`measure`, a row for each case."""
     parts = ("qct_ms", "qct_p99_ms", "unanswered", "fct_ms", "drops", "timeouts", "notifications", "congested")
     shares = [parts.index(part) for part in ("unanswered", "congested")]
@@ -227,10 +211,10 @@ def table(values: Values, cases: Collection[Case]) -> Table:
     return Table("Queries, background flows and losses; means over seeds", head, number_rows(rows, shares))
 
 
-def remarks(cases: Collection[Case]) -> list[str]:
+def remarks(cases: Collection[QueryCase]) -> list[str]:
     """What to know of the runs on a page."""
     udp = f"UDP: another {percent(UDP, 0)} of the hosts' links beside them, sent at a third of a link's rate."
-    loaded = [f"{name}: {', '.join(Case('', '', **loads).loads)}" for name, loads in LOADS.items()]
+    loaded = [f"{name}: {', '.join(QueryCase('', '', **loads).loads)}" for name, loads in LOADS.items()]
     return [
         *REMARKS,
         *([udp] if any(case.udp for case in cases) else []),
