@@ -15,6 +15,7 @@ from paceline import experiments
 from paceline.experiments.cee import deadlock, matrix, setup
 from paceline.experiments.cee.hotspot import rules as hotspot_rules
 from paceline.experiments.cee.hotspot import runs as hotspot
+from paceline.experiments.cee.hotspot.runs import Crowd
 from paceline.experiments.cee.measures import cycles, largest_share, share_between, time_to_fairness
 from paceline.experiments.cee.programs import experiments as program_experiments
 from paceline.experiments.cee.programs import rules as program_rules
@@ -189,6 +190,19 @@ def test_cases_come_back_from_their_runs_and_have_places_of_their_own() -> None:
     pair = [programs.ProgramCase("red", "vegas", pfc=True, program="cg"), programs.at_ports("cg", pfc=False)]
     of_programs = Runs(tuple(Run(programs.point(case, Scale.TINY, 1), Path()) for case in pair))
     assert [list(each) for each in programs.by_case(of_programs).values()] == [[case] for case in pair]
+    crowds = [Crowd(kind, "base", "new_reno", pfc) for kind in ("greedy_7", "ends_7") for pfc in (False, True)]
+    of_crowds = Runs(tuple(Run(hotspot.point(case, Scale.TINY, seed), Path()) for case in crowds for seed in (1, 2)))
+    assert list(hotspot.by_case(of_crowds)) == crowds
+    trips = [
+        roundtrips.Bursts(pfc=True),
+        *(roundtrips.Distant(rtt, "base", "cubic") for rtt in roundtrips.RTTS_US),
+        *(roundtrips.Mixed(kind, "base", "vegas") for kind in ("mixed_greedy", "mixed_ends")),
+    ]
+    makers = {roundtrips.Bursts: roundtrips.bursts, roundtrips.Distant: roundtrips.distant}
+    of_trips = Runs(tuple(Run(makers.get(type(case), roundtrips.mixed)(case, Scale.TINY, 1), Path()) for case in trips))
+    assert list(roundtrips.by_case(of_trips)) == trips
+    for each in (crowds, trips):
+        assert len({case.place("drops") for case in each}) == len({case.title for case in each}) == len(each)
     both = Runs((*runs, *of_programs))
     assert both.having("program").runs == of_programs.runs
     assert both.lacking("program").runs == runs.runs
@@ -274,7 +288,7 @@ def test_tables_say_yes_and_no_and_have_units() -> None:
     assert "| Congested, of the ports' time |" in text
     assert "| 2.50 | – | 25.0 % | – | – | – | – | 0.1 % |" in text
     distant: dict[Place, float] = {("distant", 100, "red", "vegas", "use"): 0.934}
-    assert "| 93.4 % |" in roundtrips.table(distant).markdown()
+    assert "| 93.4 % |" in roundtrips.table(distant, [roundtrips.Distant(100, "red", "vegas")]).markdown()
 
 
 def test_measures_of_series() -> None:
@@ -303,7 +317,8 @@ def test_runs_are_called_alike_in_all_tables() -> None:
     of_queries = queries.table({(*place, 1.0, "qct_ms"): 1.0, (*place, 0.0, "study", 40.0, "qct_ms"): 1.0}, of)
     both = [programs.ProgramCase("base", "new_reno", knob=knob) for knob in ("study", "clock_1ms")]
     of_programs = programs.table({}, {case: [replace(case, program="cg")] for case in both})
-    of_crowds = hotspot.table({("greedy_7", *place, "drops"): 1.0, ("ends_7", "base", "cubic_half", 1.0, "drops"): 1.0})
+    crowds = [Crowd("greedy_7", "base", "new_reno"), Crowd("ends_7", "base", "cubic_half", pfc=True)]
+    of_crowds = hotspot.table({case.place("drops"): 1.0 for case in crowds}, crowds)
     assert [[row[0].text for row in table.rows] for table in (of_queries, of_programs, of_crowds)] == [
         ["no marking, NewReno, no PFC, UDP, 20 KiB", "no marking, NewReno, no PFC, 40 KiB"],
         ["no marking, NewReno, no PFC", "no marking, NewReno, no PFC, clock of 1 ms"],
@@ -324,8 +339,8 @@ def test_a_ring_deadlocks_under_pfc_and_a_fat_tree_does_not(tmp_path: Path) -> N
 
 def test_pfc_turns_the_saw_tooth_into_a_plateau(tmp_path: Path) -> None:
     runs = []
-    for pfc in (0, 1):
-        point = hotspot.point("short_7", "base", "new_reno", pfc, Scale.TINY, 1)
+    for pfc in (False, True):
+        point = hotspot.point(Crowd("short_7", "base", "new_reno", pfc), Scale.TINY, 1)
         simulate(point.scenario, tmp_path / str(pfc), progress="none")
         runs.append(Run(point, tmp_path / str(pfc)))
     values = hotspot.measure(Runs(tuple(runs)))
@@ -344,7 +359,7 @@ def test_a_queue_is_between_two_levels_as_often_as_its_samples_are() -> None:
 def test_percentiles_of_queries_are_values_that_queries_had(tmp_path: Path) -> None:
     """They lay between two queries: the p99 of 30 tiny ones was a third of the way from the 2nd largest on."""
     points = [
-        hotspot.point("ping_32", "base", "new_reno", 1, Scale.TINY, 1),
+        hotspot.point(Crowd("ping_32", "base", "new_reno", pfc=True), Scale.TINY, 1),
         queries.point(QueryCase("base", "new_reno"), Scale.TINY, 1),
     ]
     ping, commercial = (Run(point, tmp_path / str(i)) for i, point in enumerate(points))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Self, TypeVar, get_type_hints
 
 import numpy as np
@@ -23,9 +23,9 @@ class Case(ABC):
     @classmethod
     def of(cls, point: Point) -> Self:
         """The case of which a point is a run."""
-        key: dict[str, Any] = dict(point.key)
-        truths = {name: bool(key[name]) for name, kind in get_type_hints(cls).items() if kind is bool}
-        return cls(**key | truths)
+        kinds = get_type_hints(cls)
+        key: dict[str, Any] = {field.name: point.key[field.name] for field in fields(cls) if field.init}
+        return cls(**{name: bool(value) if kinds[name] is bool else value for name, value in key.items()})
 
     @property
     def key(self) -> dict[str, KeyValue]:

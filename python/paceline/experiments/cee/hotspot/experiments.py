@@ -7,7 +7,7 @@ from typing import Any
 
 from paceline import plot
 from paceline.experiments.cee.hotspot import rules
-from paceline.experiments.cee.hotspot.runs import RACKS_REMARK, REMARKS, SWEEP, measure, plan, table
+from paceline.experiments.cee.hotspot.runs import RACKS_REMARK, REMARKS, SWEEP, Crowd, by_case, measure, plan, table
 from paceline.experiments.cee.measures import facts
 from paceline.experiments.cee.setup import CELLS, cells_named, pfc_title, when
 from paceline.experiments.cee.study import Plan, experiment
@@ -31,14 +31,14 @@ def _queues(runs: Runs) -> Iterator[Drawing]:
 
 def _over_flows(runs: Runs) -> Iterator[Drawing]:
     values, bars = measure(runs), intervals(measure, runs, shares=("jain", "use"))
-    cells = [("qcn20", 0), ("qcn20", 1), ("qcn66", 0), ("qcn66", 1)]
+    cells = [(cell, pfc) for cell in ("qcn20", "qcn66") for pfc in (False, True)]
     titles = {of: f"{CELLS[of[0]].title}, {pfc_title(of[1])}" for of in cells}
     row = []
     measures = {"jain": "Jain's index", "use": "Share of the link used", "queue_p50_kb": "Median queue (KB)"}
     for what, name in measures.items():
         curves, around = {}, {}
         for (cell, pfc), title in titles.items():
-            places = {float(n): (f"greedy_{n}", cell, "new_reno", float(pfc), what) for n in SWEEP}
+            places = {float(n): Crowd(f"greedy_{n}", cell, "new_reno", pfc).place(what) for n in SWEEP}
             places = {n: place for n, place in places.items() if place in values}
             curves[title] = (list(places), [values[place] for place in places.values()])
             around[title] = {n: bars[place] for n, place in places.items() if place in bars}
@@ -46,7 +46,7 @@ def _over_flows(runs: Runs) -> Iterator[Drawing]:
         ends = (0.0, 1.05) if what == "use" else None
         chart = multiples.Chart("", curves, "Flows", name, scale="linear", between=ends, log_x=True, intervals=around)
         row.append(chart)
-    variants = {titles[cell, 1]: titles[cell, 0] for cell in ("qcn20", "qcn66")}
+    variants = {titles[cell, True]: titles[cell, False] for cell in ("qcn20", "qcn66")}
     caption = (
         "NewReno flows without end over their number: Jain's index of fairness (1: all get the same), the share of the "
         f"receiver's link that they use, and the queue at its port.{told(bars)}"
@@ -61,7 +61,7 @@ def _experiment(number: int, title: str, statement: str, rule: Any, chosen: Plan
     def show(runs: Runs, _scale: Scale) -> Shown:
         drawn = _DRAWN[number](runs) if number in _DRAWN else ()
         named = cells_named(list(map(str, runs.values("cell"))))
-        return Shown(drawn, [table(measure(runs))], [*REMARKS, *named, *remarks])
+        return Shown(drawn, [table(measure(runs), by_case(runs))], [*REMARKS, *named, *remarks])
 
     return experiment(f"E{number}", title, statement, chosen, measure=measure, rule=rule, show=show)
 
@@ -72,7 +72,7 @@ EXPERIMENTS = (
         "Queue with and without PFC",
         "Without PFC the queue is a saw-tooth of fill and loss; with PFC it is a plateau, and nothing is lost.",
         rules.sawtooth_rule,
-        plan(*(("short_7", "base", "new_reno", pfc) for pfc in (0, 1))),
+        plan(*(Crowd("short_7", "base", "new_reno", pfc) for pfc in (False, True))),
     ),
     _experiment(
         3,
@@ -80,9 +80,9 @@ EXPERIMENTS = (
         "Under QCN at 66 KB without PFC one flow of seven takes more than 40 % of the link, and only it loses frames.",
         rules.winner_rule,
         plan(
-            ("greedy_7", "qcn66", "new_reno", 0),
-            ("greedy_7", "base", "new_reno", 0),
-            *((kind, "qcn66", "new_reno", 0) for kind in ("far_7", "far_7_near_7")),
+            Crowd("greedy_7", "qcn66", "new_reno"),
+            Crowd("greedy_7", "base", "new_reno"),
+            *(Crowd(kind, "qcn66", "new_reno") for kind in ("far_7", "far_7_near_7")),
         ),
         RACKS_REMARK,
     ),
@@ -91,20 +91,30 @@ EXPERIMENTS = (
         "CUBIC's convergence",
         "CUBIC is aggressive and slow to yield: it loses more than NewReno and takes longer to be fair.",
         rules.convergence_rule,
-        plan(*(("late_7", "base", scheme, 0) for scheme in ("new_reno", "cubic", "cubic_half"))),
+        plan(*(Crowd("late_7", "base", scheme) for scheme in ("new_reno", "cubic", "cubic_half"))),
     ),
     _experiment(
         23,
         "Round trips",
         "A round trip takes a few µs to tens of µs in an idle network, and tens of milliseconds in a congested one.",
         rules.rtt_rule,
-        plan(*((kind, "base", "new_reno", pfc) for kind, pfc in (("ping_alone", 0), ("ping_32", 0), ("ping_32", 1)))),
+        plan(
+            Crowd("ping_alone", "base", "new_reno"),
+            *(Crowd("ping_32", "base", "new_reno", pfc) for pfc in (False, True)),
+        ),
     ),
     _experiment(
         24,
         "QCN over the number of flows",
         "QCN's fairness and adaptivity are open questions.",
         rules.sweep_rule,
-        plan(*((f"greedy_{n}", cell, "new_reno", pfc) for cell in ("qcn20", "qcn66") for pfc in (0, 1) for n in SWEEP)),
+        plan(
+            *(
+                Crowd(f"greedy_{n}", cell, "new_reno", pfc)
+                for cell in ("qcn20", "qcn66")
+                for pfc in (False, True)
+                for n in SWEEP
+            )
+        ),
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from paceline.analysis import jain_index, nearest_rank, queue_percentile
 from paceline.experiments.cee import setup
+from paceline.experiments.cee.cases import Case, grouped
 from paceline.experiments.cee.measures import (
     cycles,
     facts,
@@ -89,6 +90,26 @@ VARIANTS: Final[Mapping[str, Scheme]] = {**SCHEMES, "cubic_half": _SLOW_CUBIC}
 TITLES: Final = {**setup.TITLES, "cubic_half": "CUBIC, beta 0.5"}
 
 
+@dataclass(frozen=True)
+class Crowd(Case):
+    """Flows to one host."""
+
+    kind: str
+    """What the senders do, by its name in ``KINDS``."""
+    cell: str
+    scheme: str
+    pfc: bool = False
+
+    def place(self, what: str) -> Place:
+        """Where a measured value lies."""
+        return (self.kind, self.cell, self.scheme, float(self.pfc), what)
+
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        return f"{_named(KINDS[self.kind])}, {run_title(self.cell, self.scheme, self.pfc, TITLES)}"
+
+
 def _begins(sender: int, senders: int, seed: int) -> int:
     """Start of a sender's flow, ns: within the first ms, in another order for each seed."""
     step = 1_000_000 // senders
@@ -105,9 +126,9 @@ def late_us(scale: Scale) -> int:
     return _GREEDY_US[scale] // 3
 
 
-def point(kind: str, cell: str, scheme: str, pfc: int, scale: Scale, seed: int) -> Point:
+def point(case: Crowd, scale: Scale, seed: int) -> Point:
     """One run."""
-    k, stop = KINDS[kind], _GREEDY_US[scale]
+    k, stop = KINDS[case.kind], _GREEDY_US[scale]
     if k.ends:
         stop = 20 * stop
     if k.short:
@@ -127,27 +148,27 @@ def point(kind: str, cell: str, scheme: str, pfc: int, scale: Scale, seed: int) 
             ClosedRpc(group="ping", clients=[k.senders], servers=[k.senders + 1], sizes="64B", response="64B")
         )
     run = many_to_one(
-        f"{kind}-{cell}-{scheme}-pfc{pfc}",
-        cell,
-        VARIANTS[scheme],
+        f"{case.kind}-{case.cell}-{case.scheme}-pfc{case.pfc:d}",
+        case.cell,
+        VARIANTS[case.scheme],
         workloads,
         senders=k.senders + k.ping,
         tree=_RACKS if k.far else None,
-        pfc=bool(pfc),
+        pfc=case.pfc,
         stop_us=stop,
         sample_us=max(stop / 500, 20) if not k.ends else 1000,
         follow=() if k.ends or k.ping else range(k.senders - k.udp),
         beside={"udp": Udp(rate=UDP_RATE)} if k.udp else {},
     )
-    return Point(scenario=run, key={"kind": kind, "cell": cell, "scheme": scheme, "pfc": pfc}, seed=seed)
+    return Point(scenario=run, key=case.key, seed=seed)
 
 
-def plan(*wanted: tuple[str, str, str, int]) -> Plan:
-    """Runs by kind, cell, scheme and PFC."""
+def plan(*cases: Crowd) -> Plan:
+    """The runs of these cases."""
 
     def points(scale: Scale) -> Sequence[Point]:
         most = 5 if scale is Scale.PAPER else 3
-        return [point(*one, scale, seed) for one in wanted for seed in seeds(scale, most)]
+        return [point(case, scale, seed) for case in cases for seed in seeds(scale, most)]
 
     return points
 
@@ -158,65 +179,65 @@ def _classes(run: Run) -> list[float]:
     return [traffic["tcp"], traffic["udp"]]
 
 
+def by_case(runs: Runs) -> dict[Crowd, list[Run]]:
+    """The runs of each case, one for a seed."""
+    return grouped(runs, Crowd.of)
+
+
 def measure(runs: Runs) -> Values:
-    """What the rules look at, by kind, cell, scheme and PFC."""
+    """What the rules look at, at the places of the cases."""
     found: dict[Place, float] = {}
-    keys = dict.fromkeys(tuple(r.point.key[k] for k in ("kind", "cell", "scheme", "pfc")) for r in runs)
-    for key in keys:
-        kind, cell, scheme, pfc = key
-        mine = runs.where(kind=kind, cell=cell, scheme=scheme, pfc=pfc)
+    for case, mine in by_case(runs).items():
         chosen = [facts(r) for r in mine]
-        k, place = KINDS[str(kind)], (str(kind), str(cell), str(scheme), float(pfc))
+        k, place = KINDS[case.kind], case.place
 
         def mean(values: Sequence[float]) -> float:
             return float(np.mean(values)) if values else math.nan
 
         for what in ("drops", "pauses", "timeouts", "fast_retransmits", "ignored_duplicates", "depth"):
-            found[(*place, what)] = mean([float(getattr(f, what)) for f in chosen])
-        found[(*place, "dropped_share")] = mean([f.drops / max(f.packets, 1) for f in chosen])
-        found[(*place, "fct_ms")] = mean([float(f.fct_ms.mean()) for f in chosen if len(f.fct_ms)])
-        found[(*place, "last_ms")] = mean([float(f.fct_ms.max()) for f in chosen if len(f.fct_ms)])
+            found[place(what)] = mean([float(getattr(f, what)) for f in chosen])
+        found[place("dropped_share")] = mean([f.drops / max(f.packets, 1) for f in chosen])
+        found[place("fct_ms")] = mean([float(f.fct_ms.mean()) for f in chosen if len(f.fct_ms)])
+        found[place("last_ms")] = mean([float(f.fct_ms.max()) for f in chosen if len(f.fct_ms)])
         for q in (1, 50, 99):
             least, most = zip(*(queue_percentile(f.queue, q) for f in chosen), strict=True)
-            found |= binned((*place, f"queue_p{q}_kb"), mean(least), mean(most), unit=1000)
+            found |= binned(place(f"queue_p{q}_kb"), mean(least), mean(most), unit=1000)
         held = [share_between(f.queue_bytes, k.senders * XON, k.senders * (XOFF + 2 * FRAME)) for f in chosen]
-        found[(*place, "held")] = mean(held)
+        found[place("held")] = mean(held)
         teeth = [cycles(f.queue_bytes, high=0.8 * PORT, low=0.5 * PORT) for f in chosen]
-        found[(*place, "teeth")] = mean([float(n) for n in teeth])
+        found[place("teeth")] = mean([float(n) for n in teeth])
         if k.late:
             start = max((float(t[0]) for f in chosen for t, _ in f.flows.values()), default=0.0)
-            found[(*place, "fair_ms")] = mean([time_to_fairness(f.flows, 2000, start) for f in chosen])
+            found[place("fair_ms")] = mean([time_to_fairness(f.flows, 2000, start) for f in chosen])
         if chosen[0].flows and not k.late:
-            found[(*place, "jain")] = mean([jain_index([acked[-1] for _, acked in f.flows.values()]) for f in chosen])
-            found[(*place, "use")] = mean([used(f.flows) for f in chosen])
-            found[(*place, "overall")] = mean([whole_share(f.flows) for f in chosen])
-            found[(*place, "blame")] = mean([f.winner_losses for f in chosen])
-            found[(*place, "share")] = mean([largest_share(f.flows, 10_000) for f in chosen])
+            found[place("jain")] = mean([jain_index([acked[-1] for _, acked in f.flows.values()]) for f in chosen])
+            found[place("use")] = mean([used(f.flows) for f in chosen])
+            found[place("overall")] = mean([whole_share(f.flows) for f in chosen])
+            found[place("blame")] = mean([f.winner_losses for f in chosen])
+            found[place("share")] = mean([largest_share(f.flows, 10_000) for f in chosen])
         if k.udp:
             classes = [_classes(r) for r in mine]
-            found[(*place, "classes")] = mean([jain_index(c) for c in classes])
-            found[(*place, "tcp_share")] = mean([c[0] / sum(c) for c in classes])
+            found[place("classes")] = mean([jain_index(c) for c in classes])
+            found[place("tcp_share")] = mean([c[0] / sum(c) for c in classes])
         for q in (1, 50, 99) if k.ping else ():
-            found[(*place, f"rtt_p{q}_us")] = mean(
-                [nearest_rank(f.qct_us, q) - STACK_US for f in chosen if len(f.qct_us)]
-            )
+            found[place(f"rtt_p{q}_us")] = mean([nearest_rank(f.qct_us, q) - STACK_US for f in chosen if len(f.qct_us)])
     return found
 
 
 def crowds_under_red(scale: Scale) -> Sequence[Point]:
     """Flows that end, under RED, with and without PFC."""
-    return plan(*((f"ends_{n}", "red", "new_reno", pfc) for n in CROWDS for pfc in (0, 1)))(scale)
+    return plan(*(Crowd(f"ends_{n}", "red", "new_reno", pfc) for n in CROWDS for pfc in (False, True)))(scale)
 
 
 def vegas_crowds(scale: Scale) -> Sequence[Point]:
     """Seven Vegas flows: without end, and that end in every cell."""
-    ends = (("ends_7", cell, "vegas", pfc) for cell in CELLS for pfc in (0, 1))
-    return plan(("greedy_7", "base", "vegas", 0), *ends)(scale)
+    ends = (Crowd("ends_7", cell, "vegas", pfc) for cell in CELLS for pfc in (False, True))
+    return plan(Crowd("greedy_7", "base", "vegas"), *ends)(scale)
 
 
 def beside_udp(scale: Scale) -> Sequence[Point]:
     """Four hosts send all they can over TCP, four 13 Gb/s over UDP, to one."""
-    return plan(*(("udp_8", cell, "new_reno", pfc) for cell in CELLS for pfc in (0, 1)))(scale)
+    return plan(*(Crowd("udp_8", cell, "new_reno", pfc) for cell in CELLS for pfc in (False, True)))(scale)
 
 
 def _named(kind: Kind) -> str:
@@ -231,8 +252,8 @@ def _named(kind: Kind) -> str:
     return said + (", small messages" if kind.ping else ", closely sampled" if kind.short else "")
 
 
-def table(values: Values) -> Table:
-    """The numbers of :func:`measure`, without those that none of the runs has."""
+def table(values: Values, cases: Collection[Crowd]) -> Table:
+    """The numbers of :func:`measure`, a row for each case, without those that none of the cases has."""
     parts = {
         "queue_p1_kb": "Queue p1, KB",
         "queue_p50_kb": "p50, KB",
@@ -242,13 +263,8 @@ def table(values: Values) -> Table:
         "ignored_duplicates": "Third dup-ACKs ignored",
         "fct_ms": "Mean FCT, ms",
     }
-    places = list(dict.fromkeys(key[:4] for key in values))
-    parts = {w: n for w, n in parts.items() if any(math.isfinite(at(values, *p, w)) for p in places)}
-    rows = {}
-    for place in places:
-        kind, cell, scheme, pfc = place
-        name = f"{_named(KINDS[str(kind)])}, {run_title(cell, scheme, pfc, TITLES)}"
-        rows[name] = [at(values, *place, what) for what in parts]
+    parts = {w: n for w, n in parts.items() if any(math.isfinite(at(values, *case.place(w))) for case in cases)}
+    rows = {case.title: [at(values, *case.place(what)) for what in parts] for case in cases}
     what = "losses and completion times" if "fct_ms" in parts else "and losses"
     comma = "," if "fct_ms" in parts else ""
     caption = f"Queue at the receiver's port{comma} {what}; means over seeds"

@@ -72,7 +72,7 @@ def show(runs: Runs, _scale: Scale) -> Shown:
     tables = [queries.table(queries.measure(rest), queries.by_case(rest))] if len(rest) else []
     remarks = queries.remarks(queries.by_case(rest)) if len(rest) else []
     if len(crowds):
-        tables.insert(0, hotspot.table(hotspot.measure(crowds)))
+        tables.insert(0, hotspot.table(hotspot.measure(crowds), hotspot.by_case(crowds)))
         remarks = [*hotspot.REMARKS, *remarks]
     return Shown((), tables, remarks)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from paceline import plot
 from paceline.experiments.cee.measures import facts
@@ -12,7 +12,11 @@ from paceline.experiments.cee.roundtrips.runs import (
     BURST_BYTES,
     BURST_US,
     RTTS_US,
+    Bursts,
+    Distant,
+    Mixed,
     bursts,
+    by_case,
     delays_us,
     distant,
     measure,
@@ -44,7 +48,7 @@ def _over_rtt(runs: Runs) -> Iterator[Drawing]:
     for what, name in (("use", "Share of the link used"), ("lost", "Packets lost per 1,000")):
         curves, around = {}, {}
         for cell, scheme in rules.RESPONSES:
-            places = {float(rtt): ("distant", rtt, cell, scheme, what) for rtt in RTTS_US}
+            places = {float(rtt): Distant(rtt, cell, scheme).place(what) for rtt in RTTS_US}
             ys = [at(values, *place) for place in places.values()]
             title = TITLES[scheme] + (f", {CELLS[cell].title}" if cell != "base" else "")
             curves[title] = (list(places), ys)
@@ -63,25 +67,26 @@ def _experiment(number: int, title: str, statement: str, rule: Any, plan: Plan, 
     def show(runs: Runs, scale: Scale) -> Shown:
         said = remark.format(kilobytes=BURST_BYTES[scale] // 1000, ms=BURST_US[scale] // 1000)
         cells = [str(run.point.key["cell"]) for run in runs if "cell" in run.point.key]
-        return Shown(draw(runs), [table(measure(runs))], [said, *cells_named(cells)])
+        return Shown(draw(runs), [table(measure(runs), by_case(runs))], [said, *cells_named(cells)])
 
     return experiment(f"E{number}", title, statement, plan, measure=measure, rule=rule, show=show)
 
 
 def _incasts(scale: Scale) -> Sequence[Point]:
-    return [bursts(pfc, scale, seed) for pfc in (0, 1) for seed in seeds(scale)]
+    return [bursts(Bursts(pfc), scale, seed) for pfc in (False, True) for seed in seeds(scale)]
 
 
 def _distances(scale: Scale) -> Sequence[Point]:
     rtts = (RTTS_US[0], RTTS_US[-1]) if scale is Scale.TINY else RTTS_US
-    return [distant(rtt, *of, scale, seed) for rtt in rtts for of in rules.RESPONSES for seed in seeds(scale)]
+    return [distant(Distant(rtt, *of), scale, seed) for rtt in rtts for of in rules.RESPONSES for seed in seeds(scale)]
 
 
 def _mixtures(scale: Scale) -> Sequence[Point]:
     cells = rules.MIXED[:1] if scale is Scale.TINY else rules.MIXED
+    kinds: tuple[Literal["mixed_greedy", "mixed_ends"], ...] = ("mixed_greedy", "mixed_ends")
     return [
-        mixed(what, cell, scheme, scale, seed)
-        for what in ("greedy", "ends")
+        mixed(Mixed(kind, cell, scheme), scale, seed)
+        for kind in kinds
         for cell in cells
         for scheme in rules.GROWTHS
         for seed in seeds(scale)

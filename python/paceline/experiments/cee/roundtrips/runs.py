@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
 import numpy as np
 
 from paceline.analysis import F8, jain_index
+from paceline.experiments.cee.cases import Case, grouped, means
 from paceline.experiments.cee.measures import facts, used
 from paceline.experiments.cee.setup import (
     CELLS,
@@ -51,8 +54,65 @@ _EMPTY_US: Final = 2.4
 """Round trip of a small message in the empty network, without the stacks: E23."""
 
 
-def bursts(pfc: int, scale: Scale, seed: int) -> Point:
+@dataclass(frozen=True)
+class Bursts(Case):
     """Incasts of 32 hosts with pauses between them."""
+
+    kind: str = field(default="bursts", init=False)
+    pfc: bool
+
+    def place(self, what: str) -> Place:
+        """Where a measured value lies."""
+        return (self.kind, float(self.pfc), what)
+
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        return f"incasts, {pfc_title(self.pfc)}"
+
+
+@dataclass(frozen=True)
+class Distant(Case):
+    """Flows without end of 32 hosts, whose stacks make a round trip so long."""
+
+    kind: str = field(default="distant", init=False)
+    rtt: int
+    """One of ``RTTS_US``."""
+    cell: str
+    scheme: str
+
+    def place(self, what: str) -> Place:
+        """Where a measured value lies."""
+        return (self.kind, self.rtt, self.cell, self.scheme, what)
+
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        return f"32 flows, RTT {self.rtt:,g} µs, {CELLS[self.cell].title}, {TITLES[self.scheme]}"
+
+
+@dataclass(frozen=True)
+class Mixed(Case):
+    """Eight hosts to one, four of them far away."""
+
+    kind: Literal["mixed_greedy", "mixed_ends"]
+    """Whether their flows are without end or end."""
+    cell: str
+    scheme: str
+
+    def place(self, what: str) -> Place:
+        """Where a measured value lies."""
+        return (self.kind, self.cell, self.scheme, what)
+
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        ends = "that end" if self.kind == "mixed_ends" else "without end"
+        return f"8 flows {ends}, {CELLS[self.cell].title}, {TITLES[self.scheme]}"
+
+
+def bursts(case: Bursts, scale: Scale, seed: int) -> Point:
+    """One run."""
     size, period = BURST_BYTES[scale], BURST_US[scale]
     rows = [
         FlowRow(start=f"{b * period * 1000 + 37 * seed + 211 * h}ns", src=h, dst=CROWD, bytes=f"{size}B")
@@ -60,29 +120,29 @@ def bursts(pfc: int, scale: Scale, seed: int) -> Point:
         for h in range(CROWD)
     ]
     run = many_to_one(
-        f"bursts-pfc{pfc}",
+        f"bursts-pfc{case.pfc:d}",
         "base",
         SCHEMES["new_reno"],
         [Flows(rows=rows)],
         senders=CROWD,
-        pfc=bool(pfc),
+        pfc=case.pfc,
         stop_us=BURSTS * period,
         sample_us=10,
     )
-    return Point(scenario=run, key={"kind": "bursts", "pfc": pfc}, seed=seed)
+    return Point(scenario=run, key=case.key, seed=seed)
 
 
-def distant(rtt_us: int, cell: str, scheme: str, scale: Scale, seed: int) -> Point:
-    """Flows without end of 32 hosts, whose stacks make a round trip so long."""
-    more = max(rtt_us - ROUND_TRIP_US, 0) / 2
+def distant(case: Distant, scale: Scale, seed: int) -> Point:
+    """One run."""
+    more = max(case.rtt - ROUND_TRIP_US, 0) / 2
     adapter = Adapter(enabled=True, tx_delay=f"{9.5 + more:g}us")
     stop = _GREEDY_US[scale] * (5 if scale is Scale.TINY else 1)
     size = endless(stop, CROWD)
     rows = [FlowRow(start=f"{h * 31_250 + 37 * seed}ns", src=h, dst=CROWD, bytes=size) for h in range(CROWD)]
     run = many_to_one(
-        f"rtt{rtt_us}-{cell}-{scheme}",
-        cell,
-        SCHEMES[scheme],
+        f"rtt{case.rtt}-{case.cell}-{case.scheme}",
+        case.cell,
+        SCHEMES[case.scheme],
         [Flows(rows=rows)],
         senders=CROWD,
         pfc=False,
@@ -91,39 +151,40 @@ def distant(rtt_us: int, cell: str, scheme: str, scale: Scale, seed: int) -> Poi
         follow=range(CROWD),
         adapter=adapter,
     )
-    return Point(scenario=run, key={"kind": "distant", "rtt": rtt_us, "cell": cell, "scheme": scheme}, seed=seed)
+    return Point(scenario=run, key=case.key, seed=seed)
 
 
-def mixed(what: str, cell: str, scheme: str, scale: Scale, seed: int) -> Point:
-    """Eight hosts to one, four of them far away: ``greedy`` flows without end, or such that ``end``."""
+def mixed(case: Mixed, scale: Scale, seed: int) -> Point:
+    """One run."""
     hosts = [f"h{i}" for i in range(2 * NEAR + 1)]
     links = [
         GraphLink(a=h, b="s", rate="10Gbps", delay=f"{FAR_US // 2}us" if NEAR <= i < 2 * NEAR else "0s")
         for i, h in enumerate(hosts)
     ]
-    stop = _GREEDY_US[scale] * (20 if what == "ends" else 1)
-    size = f"{_ENDS[scale]}B" if what == "ends" else endless(stop, 2 * NEAR)
+    ends = case.kind == "mixed_ends"
+    stop = _GREEDY_US[scale] * (20 if ends else 1)
+    size = f"{_ENDS[scale]}B" if ends else endless(stop, 2 * NEAR)
     rows = [FlowRow(start=f"{h * 125_000 + 37 * seed}ns", src=h, dst=2 * NEAR, bytes=size) for h in range(2 * NEAR)]
     run = Scenario(
-        name=f"mixed-{what}-{cell}-{scheme}",
+        name=f"{case.kind.replace('_', '-')}-{case.cell}-{case.scheme}",
         topology=GraphTopology(hosts=hosts, switches=["s"], links=links),
         framing=FRAMING,
         # Not with PFC: 100 KB at a port hold nothing of what 0.5 ms of cable still bring.
-        switch=switch(cell, pfc=False),
-        host=host(cell),
+        switch=switch(case.cell, pfc=False),
+        host=host(case.cell),
         run=RunSettings(stop=f"{stop}us", stall="10s"),
         records=Records(
             queues="port",
             series=Series(
                 interval=f"{_GREEDY_US[scale] / 500:g}us",
                 busiest=0,
-                flows=list(range(2 * NEAR)) if what == "greedy" else [],
+                flows=[] if ends else list(range(2 * NEAR)),
             ),
         ),
-        schemes={"tcp": SCHEMES[scheme]},
+        schemes={"tcp": SCHEMES[case.scheme]},
         workloads=[Flows(rows=rows)],
     )
-    return Point(scenario=run, key={"kind": f"mixed_{what}", "cell": cell, "scheme": scheme}, seed=seed)
+    return Point(scenario=run, key=case.key, seed=seed)
 
 
 def delays_us(queue_bytes: F8) -> F8:
@@ -178,42 +239,43 @@ def _of_mixed(run: Run) -> dict[str, float]:
     }
 
 
-_OF: Final = {"bursts": _of_bursts, "distant": _of_distant, "mixed_greedy": _of_mixed, "mixed_ends": _of_mixed}
+RoundTrips = Bursts | Distant | Mixed
+
+_CASES: Final[Mapping[str, type[RoundTrips]]] = {
+    "bursts": Bursts,
+    "distant": Distant,
+    "mixed_greedy": Mixed,
+    "mixed_ends": Mixed,
+}
+"""By the kinds in their keys."""
+_OF: Final[Mapping[type[RoundTrips], Callable[[Run], dict[str, float]]]] = {
+    Bursts: _of_bursts,
+    Distant: _of_distant,
+    Mixed: _of_mixed,
+}
+
+
+def by_case(runs: Runs) -> dict[RoundTrips, list[Run]]:
+    """The runs of each case, one for a seed."""
+    return grouped(runs, lambda point: _CASES[str(point.key["kind"])].of(point))
 
 
 def measure(runs: Runs) -> Values:
-    """Means over seeds, by what tells the runs apart."""
+    """Means over seeds, at the places of the cases."""
     found: dict[Place, float] = {}
-    groups: dict[Place, list[dict[str, float]]] = {}
-    for run in runs:
-        groups.setdefault(tuple(run.point.key.values()), []).append(_OF[str(run.point.key["kind"])](run))
-    for place, parts in groups.items():
-        found |= {(*place, what): float(np.mean([p[what] for p in parts])) for what in parts[0]}
+    for case, of in by_case(runs).items():
+        found |= {case.place(what): value for what, value in means(of, _OF[type(case)]).items()}
     return found
 
 
-def table(values: Values) -> Table:
-    """The numbers of :func:`measure`."""
+def table(values: Values, cases: Collection[RoundTrips]) -> Table:
+    """The numbers of :func:`measure`, a row for each case."""
     parts = tuple(dict.fromkeys(str(key[-1]) for key in values))
-    rows = {}
-    for place in dict.fromkeys(key[:-1] for key in values):
-        rows[", ".join(_named(part) for part in place)] = [at(values, *place, p) for p in parts]
+    rows = {case.title: [at(values, *case.place(what)) for what in parts] for case in cases}
     shares = [i for i, part in enumerate(parts) if part == "use"]
     return Table("Means over seeds", ("Run", *(_HEADS[p] for p in parts)), number_rows(rows, shares))
 
 
-def _named(part: str | float) -> str:
-    if isinstance(part, str):
-        return CELLS[part].title if part in CELLS else TITLES.get(part, _KINDS.get(part, part))
-    return f"RTT {part:,g} µs" if part in RTTS_US else pfc_title(part)
-
-
-_KINDS: Final = {
-    "bursts": "incasts",
-    "distant": "32 flows",
-    "mixed_greedy": "8 flows without end",
-    "mixed_ends": "8 flows that end",
-}
 _HEADS: Final = {
     "swing": "Longest over shortest delay in 1 ms",
     "longest_us": "Longest delay, µs",
