@@ -168,21 +168,38 @@ def test_a_signal_where_nothing_is_simulated_ends_with_130_too(whole, tmp_path, 
     assert not (tmp_path / "page").exists()
 
 
-def test_an_interrupt_that_a_library_took_for_a_wrong_argument_is_told(whole, tmp_path):
-    """Ctrl-C in Matplotlib's conversions in C ended a report with a message about ``affine_transform()``."""
-    folder, _ = whole
+def drawn_with(folder: Path, where: Path, later_s: float) -> subprocess.CompletedProcess[str]:
+    """A report whose figures are drawn by a library that forgets an interrupt, and fails so much later."""
     drawing = (
-        "import os, signal, time; from paceline import plot\n"
+        "import os, signal, time; from paceline import interrupt, plot\n"
+        "interrupt.AT_ONCE_S = 1.0\n"
         "def draw(*figures):\n"
         "    try:\n"
         "        os.kill(os.getpid(), signal.SIGINT); time.sleep(10)\n"
         "    except KeyboardInterrupt: pass\n"
+        f"    time.sleep({later_s})\n"
         "    raise TypeError('incompatible function arguments')\n"
         "plot.as_files = draw\n"
     )
-    command = [sys.executable, "-c", drawing + HEEDING, "report", str(folder / "r"), "--out", "page", "-q"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    return python(drawing + HEEDING, "report", str(folder / "r"), "--out", "page", "-q", cwd=where)
+
+
+def test_an_interrupt_that_a_library_took_for_a_wrong_argument_is_told(whole, tmp_path, monkeypatch):
+    """Ctrl-C in Matplotlib's conversions in C ended a report with a message about ``affine_transform()``."""
+    folder, _ = whole
+    done = drawn_with(folder, tmp_path, 0)
     assert (done.returncode, done.stderr) == (130, "interrupted: the command was not done\n")
+    monkeypatch.setenv("PACELINE_TRACEBACK", "1")
+    traced = drawn_with(folder, tmp_path, 0)
+    assert traced.returncode == 130
+    assert "TypeError: incompatible function arguments\ninterrupted: " in traced.stderr
+
+
+def test_an_error_long_after_a_forgotten_interrupt_is_told_as_what_it_is(whole, tmp_path):
+    folder, _ = whole
+    done = drawn_with(folder, tmp_path, 1.1)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: incompatible function arguments (TypeError; ")
 
 
 def test_an_interruption_while_a_report_is_written_leaves_nothing_new(tmp_path, monkeypatch):

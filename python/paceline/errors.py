@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline._native import InputError
-from paceline.interrupt import was_interrupted
+from paceline.interrupt import just_interrupted
 
 JSON_FLAG = "--json-errors"
 TRACEBACK_VARIABLE = "PACELINE_TRACEBACK"
@@ -116,7 +116,7 @@ def guard(action: Callable[[], object], *, as_json: bool) -> int:
         if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
             # Files are written by functions that name them.
             error = OSError(error.errno, error.strerror, "standard output")
-        return _tell(_interrupt_behind(error) or error, as_json=as_json)
+        return _tell(_interrupt_behind(error) or error, error, as_json=as_json)
     return result if isinstance(result, int) else ExitCode.OK
 
 
@@ -124,12 +124,12 @@ def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
     """The interrupt of which an unexpected error came: libraries in C make another of what is raised within them.
 
     Some keep no trace of it, as those that Matplotlib draws with: where they take a number from an object, an interrupt
-    is to them a wrong argument.
+    is to them a wrong argument. Such an error comes at once: a later one is of something else.
     """
     while not _is_expected(error):
         behind = error.__cause__ or error.__context__
         if behind is None:
-            return KeyboardInterrupt() if was_interrupted() else None
+            return KeyboardInterrupt() if just_interrupted() else None
         error = behind
     return error if isinstance(error, KeyboardInterrupt) else None
 
@@ -138,10 +138,11 @@ def _is_expected(error: BaseException) -> bool:
     return isinstance(error, InputError | ResultsError | Failure | Interrupted | KeyboardInterrupt | OSError)
 
 
-def _tell(error: BaseException, *, as_json: bool) -> int:
+def _tell(error: BaseException, raised: BaseException, *, as_json: bool) -> int:
+    """Tells the error that is behind what was ``raised``; a trace is that of the latter."""
     code, parts, text = _describe(error)
-    if os.environ.get(TRACEBACK_VARIABLE) == "1" and not _is_expected(error):
-        traceback.print_exception(error)
+    if os.environ.get(TRACEBACK_VARIABLE) == "1" and not _is_expected(raised):
+        traceback.print_exception(raised)
     try:
         print(json.dumps(parts) if as_json else text, file=sys.stderr, flush=True)
     except OSError:

@@ -33,17 +33,21 @@ class StopRequest:
         return self.number is not None
 
 
-_RAISED: list[int] = []
-"""The signals for which a command was interrupted."""
+AT_ONCE_S = 2.0
+"""Seconds after an interrupt within which an error that came of it ends a command: what is under way is tidied up."""
+
+_raised: float | None = None
+"""When ``KeyboardInterrupt`` was raised in this command last."""
 
 
-def was_interrupted() -> bool:
-    """Whether ``KeyboardInterrupt`` was raised in this command, wherever it then went."""
-    return bool(_RAISED)
+def just_interrupted() -> bool:
+    """Whether ``KeyboardInterrupt`` was raised in this command a moment ago, wherever it then went."""
+    return _raised is not None and time.monotonic() - _raised < AT_ONCE_S
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> None:
-    _RAISED.append(number)
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    global _raised
+    _raised = time.monotonic()
     raise KeyboardInterrupt
 
 
