@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from paceline import _native
+from paceline.costs import size_up
 from paceline.errors import cut
 from paceline.files import check_folder, read_input
 from paceline.interrupt import stop_on_signal
@@ -34,13 +35,6 @@ MOST_SCENARIO: Final = 4 << 20
 """Bytes of the longest scenario; the engine takes no more."""
 
 MOST_SEED: Final = 2**63 - 1
-
-HOP_COST: Final = {"homa": 1.9, "ndp": 2.2, "express_pass": 2.1, "new_reno": 1.9, "cubic": 1.9, "vegas": 1.9}
-"""CPU time per link that a data packet crosses, over that of HPCC, which the engine's estimate is made for.
-
-Measured over the runs of C1 at quick scale, and in docs/performance.md. Their ports take exact steps one by one, and
-there is more than one control packet for each data packet.
-"""
 
 
 class SimulationInterrupted(KeyboardInterrupt):
@@ -208,15 +202,6 @@ def check(scenario: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     """
     check_overrides(overrides)
     return size_up(read_scenario(scenario), str(scenario), overrides, str(scenario.parent))
-
-
-def size_up(text: str, name: str, overrides: Sequence[str], base: str | None) -> dict[str, Any]:
-    """What the engine tells of a scenario without running it, its run time corrected for what the transport costs."""
-    found = _native.check(text, name, list(overrides), base)
-    schemes = tomllib.loads(found["resolved"])["schemes"].values()
-    found["network"] = dict(zip(("hosts", "switches", "links"), found["size"], strict=True))
-    found["run_s"] *= max((HOP_COST.get(scheme["cc"], 1.0) for scheme in schemes), default=1.0)
-    return found
 
 
 def given_settings(text: str, overrides: Sequence[str] = ()) -> set[str]:

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _native
+from paceline.costs import size_up
 from paceline.errors import Failure, cut
 from paceline.files import check_folder
 from paceline.interrupt import StopRequest, stop_on_signal
 from paceline.progress import Mode, View, view
-from paceline.run import Source, as_list, check_numbers, check_overrides, size_up
+from paceline.run import Source, as_list, check_numbers, check_overrides
 from paceline.sweeps.executors import LocalProcesses, cores, free_memory_mib
 from paceline.sweeps.points import Point, Run, Runs
 from paceline.sweeps.store import DEFAULT, Store, key_of
