@@ -126,6 +126,11 @@ def test_a_mistake_in_a_call_is_named_and_nothing_is_written(tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_scenario_of_wrong_classes_is_not_written_as_toml():
+    with pytest.raises(pl.InputError, match=r"switch = Host\(...\): is a Host; allowed: Switch of paceline.scenario"):
+        scenario(switch=pl.Host()).to_toml()
+
+
 def test_a_name_that_is_no_text_is_told(tmp_path, monkeypatch):
     """The error was of a regular expression that it had not fitted."""
     monkeypatch.chdir(tmp_path)

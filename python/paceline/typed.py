@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type
 
 from paceline import _native
 from paceline.errors import cut
-from paceline.scenario import Scenario, Section
+from paceline.sections import Section
 
 
-def check_types(scenario: Scenario) -> None:
+def check_types(scenario: Section) -> None:
     """Raises InputError, with the path of the field, for a part that is of no class that it may be of."""
     _section(scenario, "")
 

@@ -283,7 +283,7 @@ def _walk(
                 words[own] = str(ast.literal_eval(item.value))
                 deciding.append((*path, own))
             continue
-        section = next((n for n in named if n in classes and n != "Section"), None)
+        section = next((n for n in named if n in classes), None)
         many = ("*",) if section and ({"Sequence", "Mapping"} & set(named)) else ()
         if section:
             inner.append((*path, own, *many))

@@ -156,8 +156,12 @@ impl Printer {
 
 const TO_TOML: &str = r#"
     def to_toml(self) -> str:
-        """Write the scenario as TOML, as the engine and `paceline run` read it."""
-        return "\n".join(_tables(self, "")).lstrip("\n") + "\n"
+        """Write the scenario as TOML, as the engine and `paceline run` read it.
+
+        InputError for a part that is of no class that belongs there.
+        """
+        check_types(self)
+        return as_toml(self)
 "#;
 
 /// A TOML default as Python.
