@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -14,6 +15,10 @@ import pytest
 
 import paceline as pl
 from helpers.bad_input_cases import CASES, CONFIG, FLOW, FROM_FILE, GOOD, HEAD, NET, ONE_FLOW, SIZES, TABLE, Case
+from paceline import hpcc
+from paceline.cli.options import OPTIONS
+from paceline.run import run
+from paceline.sweeps.grid import grid
 
 SOME_FLOW = pl.Flows(rows=[pl.FlowRow(src=0, dst=1, bytes="1KB")])
 
@@ -73,15 +78,15 @@ API = {
     "big seed": (call(scenario(), seed=2**63), "seed", str(2**63), "a whole number"),
     "flow id": (call(scenario(), follow_flows=["a"]), "follow_flows", "'a'", "whole number"),
     "progress": (call(scenario(), progress="loud"), "progress", "loud", '"auto"'),
-    "override": (call(scenario(), overrides=["seed"]), "--set", "seed", "key=value"),
-    "override that is no text": (call(scenario(), overrides=[3]), "--set", "3", "key=value"),
+    "override": (call(scenario(), overrides=["seed"]), "overrides", "seed", "key=value"),
+    "override that is no text": (call(scenario(), overrides=[3]), "overrides", "3", "key=value"),
     "overrides in one text": (call(scenario(), overrides="seed=1"), "overrides", "seed=1", "a list"),
     "no flow ids": (call(scenario(), follow_flows=3), "follow_flows", "3", "a list"),
     "zero byte": (call("a\0"), "scenario", "'a\\x00'", "a scenario in TOML"),
     "surrogate in a name": (call("a\ud800.toml"), "scenario", "a\\ud800.toml", "UTF-8"),
     "surrogate in a text": (call("name = '\ud800'\n" + GOOD), "scenario", "\\ud800", "UTF-8"),
     "surrogate in a scenario": (call(scenario(name="\ud800")), "scenario", None, ""),
-    "surrogate in an override": (call(scenario(), overrides=["name=\ud800"]), "--set", "name=\\ud800", "UTF-8"),
+    "surrogate in an override": (call(scenario(), overrides=["name=\ud800"]), "overrides", "name=\\ud800", "UTF-8"),
     "a name that is none": (call(scenario(schemes={"my hpcc": pl.Hpcc()})), "schemes", "my hpcc", "letters"),
     "a list that holds itself": (
         call(scenario(workloads=[pl.Permutation(hosts=LOOP)])),
@@ -124,6 +129,35 @@ def test_a_mistake_in_a_call_is_named_and_nothing_is_written(tmp_path, monkeypat
     assert error.file != "", "there is no file to name"
     assert allowed in (error.allowed or "")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_functions_name_their_arguments_and_commands_the_options_for_them(paceline):
+    """Who called from Python read of options of a command that was not there."""
+    Path("s.toml").write_text(GOOD)
+    calls = {
+        "out": (lambda: hpcc.export(Path("s.toml"), Path("s.toml")), "export s.toml --out s.toml"),
+        "seed": (lambda: run(Path("s.toml"), seed=-1), "run s.toml --seed=-1"),
+        "threads": (lambda: run(Path("s.toml"), threads=0), "run s.toml --threads 0"),
+        "vary": (lambda: grid(Path("s.toml"), ["seed=1,2"]), "sweep s.toml --vary seed=1,2"),
+        "overrides": (lambda: grid(Path("s.toml"), [], overrides=["x"]), "sweep s.toml --set x"),
+    }
+    for field, (call, typed) in calls.items():
+        with pytest.raises(pl.InputError) as raised:
+            call()
+        error = raised.value
+        assert error.field == field
+        assert "--" not in str(error)
+        told = json.loads(paceline(*typed.split(), "--json-errors").err)
+        assert (told["field"], told["problem"]) == (OPTIONS[field], error.problem)
+        said = re.sub("``([a-z_]+)``", lambda name: OPTIONS[name[1]], error.allowed)
+        assert told["allowed"] == said
+
+
+def test_what_an_option_is_called_is_not_put_into_what_is_said_of_fields(paceline):
+    Path("s.toml").write_text("sed = 1\n" + GOOD)
+    assert "did you mean `seed`?" in paceline("check", "s.toml").err
+    Path("s.toml").write_text(GOOD)
+    assert json.loads(paceline("run", "s.toml", "--set", "seed=1.5", "--json-errors").err)["field"] == "seed"
 
 
 def test_a_scenario_of_wrong_classes_is_not_written_as_toml():

@@ -83,11 +83,11 @@ def export(scenario: Path, out: Path | None = None, *, overrides: Sequence[str] 
     check_overrides(overrides)
     text = read_scenario(scenario)
     folder = Path(f"{scenario.stem}-hpcc") if out is None else out
-    check_folder("--out", folder)
+    check_folder("out", folder)
     targets = [folder / name for name in FILES]
     if folder.is_dir():
         for target in targets:
-            check_new(target, force=force, option="--out")
+            check_new(target, force=force, field="out")
     with ExitStack() as stack:
         if not folder.is_dir():
             folder.mkdir(parents=True)
@@ -109,9 +109,9 @@ def export_results(results: Results, out: Path | None = None, *, force: bool = F
     Raises InputError when the file is there, ResultsError when the results are damaged.
     """
     folder = Path(f"{results.path.resolve().name}-hpcc") if out is None else out
-    check_folder("--out", folder)
+    check_folder("out", folder)
     if folder.is_dir():
-        check_new(folder / FCT, force=force, option="--out")
+        check_new(folder / FCT, force=force, field="out")
     flows, side = results.flows, results.default_side()
     fct_ps = flows[f"fct_{side}_ps"]
     ended = np.flatnonzero((flows["status"] == "finished") & (fct_ps > 0))

@@ -43,7 +43,7 @@ def export(
             problem = f"has no effect on {program}"
             raise _native.input_error(problem, field=name, value=algorithm, allowed=allowed)
     target = Path(f"{program}.goal") if out is None else out
-    check_new(target, force=force, option="--out")
+    check_new(target, force=force, field="out")
     with replacing(target) as part:
         found = _native.mpi_export(
             program,
@@ -77,7 +77,7 @@ def export_scenario(
     check_overrides(overrides)
     text = read_scenario(scenario)
     target = scenario.with_suffix(".goal") if out is None else out
-    check_new(target, force=force, option="--out")
+    check_new(target, force=force, field="out")
     with replacing(target) as part:
         found = _native.mpi_export_scenario(text, str(scenario), list(overrides), part, str(scenario.parent), workload)
     return target, found
@@ -95,13 +95,13 @@ def export_named(
     """:func:`export_scenario` where the name is that of a TOML file, else :func:`export`.
 
     ``settings`` are those of a program that were given: ``class`` and the other arguments of :func:`export`. Raises
-    InputError, beside what these two do, for what has no effect on what was named: a setting, or ``overrides`` (as
-    ``set``) and ``workload``.
+    InputError, beside what these two do, for what has no effect on what was named: a setting, or ``overrides``
+    and ``workload``.
     """
     if name.endswith(".toml"):
-        _refuse(settings, "a scenario", "--set, or the scenario itself")
+        _refuse(settings, "a scenario", "``overrides``, or the scenario itself")
         return export_scenario(Path(name), out, overrides=overrides, workload=workload, force=force)
-    of_scenario = {"set": overrides[0] if overrides else None, "workload": workload}
+    of_scenario = {"overrides": overrides[0] if overrides else None, "workload": workload}
     _refuse(of_scenario, "a program by name", "a scenario in place of the name")
     own = {"problem_class" if key == "class" else key: value for key, value in settings.items()}
     if "ranks" not in own:

@@ -150,9 +150,9 @@ def run(
     """
     text = read_scenario(scenario)
     check_overrides(overrides)
-    check_numbers(threads, seed, follow_flows, fields=("--threads", "--seed", "--follow-flow"))
+    check_numbers(threads, seed, follow_flows)
     folder = result_folder(scenario, out)
-    check_folder("--out", folder)
+    check_folder("out", folder)
     source = Source(text, str(scenario), str(scenario.parent), folder.name)
     with ExitStack() as held:
         with reporting(progress, source.title) as report:
@@ -234,7 +234,7 @@ def read_scenario(path: Path) -> str:
     return read_input(path, "a scenario in TOML", most=MOST_SCENARIO)
 
 
-def check_overrides(overrides: Sequence[str], field: str = "--set") -> None:
+def check_overrides(overrides: Sequence[str], field: str = "overrides") -> None:
     """Refuses an override that is no assignment; whether the key exists is for the engine to say."""
     for override in overrides:
         if not isinstance(override, str):
@@ -280,20 +280,11 @@ def as_folder(out: str | os.PathLike[str]) -> Path:
     return Path(name)
 
 
-def check_numbers(
-    threads: object,
-    seed: object,
-    follow_flows: Sequence[object],
-    *,
-    fields: tuple[str, str, str] = ("threads", "seed", "follow_flows"),
-) -> None:
-    """Refuses numbers that are none or out of range, which would not cross into the engine.
-
-    ``fields`` are what the caller's user knows the three by.
-    """
-    given = [(fields[0], threads, 1, 65535), *((fields[2], flow, 0, 10**12) for flow in follow_flows)]
+def check_numbers(threads: object, seed: object, follow_flows: Sequence[object]) -> None:
+    """Refuses numbers that are none or out of range, which would not cross into the engine."""
+    given = [("threads", threads, 1, 65535), *(("follow_flows", flow, 0, 10**12) for flow in follow_flows)]
     if seed is not None:
-        given.append((fields[1], seed, 0, MOST_SEED))
+        given.append(("seed", seed, 0, MOST_SEED))
     for field, value, least, most in given:
         if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) <= most:
             allowed = f"a whole number from {least} to {most}"

@@ -14,7 +14,7 @@ import typer
 
 from paceline import _native, errors
 from paceline.cli import bench, foreign, mpi, runs, scenarios, sweeps
-from paceline.cli.options import JsonErrors
+from paceline.cli.options import OPTIONS, JsonErrors, naming
 from paceline.cli.usage import Command
 from paceline.run import check_text
 
@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def command() -> object:
         _check(rest)
-        ended = app(args=rest, prog_name="paceline", standalone_mode=False)
+        with naming(**OPTIONS):
+            ended = app(args=rest, prog_name="paceline", standalone_mode=False)
         if ended == errors.ExitCode.INTERRUPTED:
             raise KeyboardInterrupt  # typer returns this number for one, and says nothing
         return ended

@@ -124,11 +124,10 @@ def export(
     if of_results and overrides:
         problem, allowed = "has no effect on results", "a scenario, or no --set"
         raise _native.input_error(problem, field="--set", value=overrides[0], allowed=allowed)
-    with naming(out="--out"):
-        if of_results:
-            made = export_results(Results.load(source), out, force=force)
-        else:
-            made = export_scenario(source, out, overrides=overrides or (), force=force)
+    if of_results:
+        made = export_results(Results.load(source), out, force=force)
+    else:
+        made = export_scenario(source, out, overrides=overrides or (), force=force)
     for notice in made.notices:
         print(f"notice: {notice}", file=sys.stderr)
     written = f"{many(made.flows, 'flow')} written"
@@ -174,7 +173,8 @@ def htsim(
     """
     from paceline.htsim.convert import Options, convert
 
-    made = convert(matrix, topo, out, Options(mtu, cwnd, queue, linkspeed), force=force)
+    with naming(mtu="--mtu", cwnd="--cwnd", queue="--queue", linkspeed="--linkspeed", topology="--topo"):
+        made = convert(matrix, topo, out, Options(mtu, cwnd, queue, linkspeed), force=force)
     print(f"{many(made.hosts, 'host')}, {many(made.connections, 'flow')}")
     both = plain(f"{made.scenario} and {made.flows}")
     print(f"{both} written; `{command('run', made.scenario)}` runs them")

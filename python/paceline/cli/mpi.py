@@ -110,7 +110,7 @@ def export(
         "allreduce": allreduce,
     }
     given = {key: value for key, value in of_program.items() if value is not None}
-    with naming(**{key: "--" + key.replace("_", "-") for key in ("out", *of_program, "set", "workload")}):
+    with naming(**{key: "--" + key.replace("_", "-") for key in (*of_program, "workload")}):
         target, found = mpi.export_named(
             program, out, settings=given, overrides=overrides or (), workload=workload, force=force
         )

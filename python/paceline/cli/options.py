@@ -1,5 +1,6 @@
 """Options and arguments that several commands share."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,21 +76,56 @@ OneShare = Annotated[
 ]
 
 
+OPTIONS = {
+    "baseline": "--baseline",
+    "buffers": "--buffers",
+    "cache": "--cache",
+    "cases": "--case",
+    "executor": "--executor",
+    "folders": "DIR",
+    "follow_flows": "--follow-flow",
+    "force": "--force",
+    "group": "--group",
+    "out": "--out",
+    "overrides": "--set",
+    "seed": "--seed",
+    "seeds": "--seeds",
+    "shard": "--shard",
+    "side": "--side",
+    "threads": "--threads",
+    "vary": "--vary",
+    "workers": "--jobs",
+}
+"""What is typed for the arguments of functions of the package, the same in all commands."""
+
+
 @contextmanager
 def naming(**options: str) -> Iterator[None]:
     """Errors about what a function of the engine, or of the package, was given name the option that was typed for it.
 
-    Options by the name there, ``_`` for ``-``. Fields of scenarios and other files have other names, and keep them.
+    Options by the name there, ``_`` for ``-``. That is the field of the error, or stands between double backquotes in
+    what is said of another. Fields of scenarios and other files keep their names: they have a line, or an override in
+    place of the file.
     """
+
+    def typed(text: str | None) -> str | None:
+        return text and re.sub("``([a-z_]+)``", lambda found: options.get(found[1], found[0]), text)
+
     try:
         yield
     except _native.InputError as error:
-        option = options.get((error.field or "").replace("-", "_"))
-        if option is None:
-            raise
+        own = error.line is None and not (error.file or "").startswith(("--", "``"))
+        field = options.get((error.field or "").replace("-", "_")) if own else None
         told = _native.input_error(
-            error.problem, file=error.file, line=error.line, field=option, value=error.value, allowed=error.allowed
+            typed(error.problem) or "",
+            file=typed(error.file),
+            line=error.line,
+            field=field or error.field,
+            value=error.value,
+            allowed=typed(error.allowed),
         )
+        for note in getattr(error, "__notes__", ()):
+            told.add_note(note)
         raise told from None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from paceline import _native, files
-from paceline.cli.options import Sweeping, naming
+from paceline.cli.options import Sweeping
 from paceline.cli.sweeping import interruptible
 from paceline.errors import Failure, plain
 from paceline.experiments import chosen, experiments
@@ -60,7 +60,7 @@ def reproduce(
         allowed = "a file of recorded verdicts, or --update, which writes one"
         raise _native.input_error("no such file", field="--verdicts", value=str(path), allowed=allowed)
     before = record.read(path)
-    with naming(cache="--cache"), interruptible(how), open_executor(how.executor, how.jobs) as where:
+    with interruptible(how), open_executor(how.executor, how.jobs) as where:
         judged = run(picked, size, executor=where, cache=how.cache, progress=how.progress, shard=how.shard)
     known = [j for j in judged if j.verdicts]
     names = [j.experiment.id for j in known]

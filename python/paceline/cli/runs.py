@@ -6,7 +6,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from paceline.cli.endings import command, print_json, raise_unless_ended, tell_summary
-from paceline.cli.options import AsJson, Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile, Side, naming
+from paceline.cli.options import AsJson, Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile, Side
 from paceline.errors import ExitCode, plain
 from paceline.progress import Mode
 
@@ -61,16 +61,15 @@ def run(
     from paceline.run import given_settings, read_scenario, result_folder
     from paceline.run import run as run_scenario
 
-    with naming(out="--out"):
-        summary = run_scenario(
-            scenario,
-            out,
-            threads=1 if threads is None else threads,
-            seed=seed,
-            overrides=overrides or (),
-            follow_flows=follow_flow or (),
-            progress=Mode.NONE if quiet else progress,
-        )
+    summary = run_scenario(
+        scenario,
+        out,
+        threads=1 if threads is None else threads,
+        seed=seed,
+        overrides=overrides or (),
+        follow_flows=follow_flow or (),
+        progress=Mode.NONE if quiet else progress,
+    )
     folder = result_folder(scenario, out)
     if not quiet:
         given = given_settings(read_scenario(scenario), overrides or ())
@@ -149,16 +148,15 @@ def report(
     from paceline.report.text import text
     from paceline.report.write import write_page
 
-    with naming(baseline="--baseline"):
-        page, target = prepare(
-            folders,
-            out,
-            baseline=baseline,
-            side=side,
-            group=group,
-            threads=threads,
-            progress=Mode.NONE if quiet else progress,
-        )
+    page, target = prepare(
+        folders,
+        out,
+        baseline=baseline,
+        side=side,
+        group=group,
+        threads=threads,
+        progress=Mode.NONE if quiet else progress,
+    )
     write_page(page, target)
     if not quiet:
         print(text(page), end="")
@@ -214,11 +212,11 @@ def timeline(
         if not out.name.endswith((".json", ".json.gz")):
             allowed = "a file that ends in .json or .json.gz"
             raise _native.input_error("not the name of a timeline", field="--out", value=str(out), allowed=allowed)
-        check_new(out, force=True, option="--out")
+        check_new(out, force=True, field="out")
         replaceable.check_timeline(out, HEAD)
     results = Results.load(folder)
     if out is None:
-        check_folder("DIR", folder)
+        check_folder("folders", folder)
     found = write_timeline(results, out, most_flows=MOST_FLOWS if flows is None else flows)
     if quiet:
         return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from paceline import _native, files
-from paceline.cli.options import Sweeping, naming
+from paceline.cli.options import Sweeping
 from paceline.errors import Interrupted, plain
 from paceline.files import replaceable
 from paceline.sweeps.executors import open_executor
@@ -151,7 +151,7 @@ def _run_all(jobs: Sequence[Job], store: Store, how: Sweeping, title: str) -> tu
     from paceline.sweeps.runner import SweepFailed, run_jobs, runs_of
 
     failed = None
-    with naming(cache="--cache"), interruptible(how), open_executor(how.executor, how.jobs) as where:
+    with interruptible(how), open_executor(how.executor, how.jobs) as where:
         try:
             run_jobs(jobs, executor=where, store=store, progress=how.progress, title=title, shard=how.shard)
         except SweepFailed as error:

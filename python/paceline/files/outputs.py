@@ -74,17 +74,17 @@ def write(path: Path, data: str | bytes) -> None:
         part.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
 
 
-def check_new(path: Path, *, force: bool, option: str | None = None) -> None:
+def check_new(path: Path, *, force: bool, field: str | None = None) -> None:
     """Refuses an output file that is there, unless ``force``, or that cannot be made where it is to be.
 
-    ``option`` is the one that chose the file; without one the file itself is named. Raises InputError, before anything
-    has been done.
+    ``field`` is the argument that chose the file; without one the file itself is named. Raises InputError, before
+    anything has been done.
     """
 
     def refuse(problem: str, allowed: str) -> _native.InputError:
-        if option is None:
+        if field is None:
             return _native.input_error(problem, file=str(path), allowed=allowed)
-        return _native.input_error(problem, field=option, value=str(path), allowed=allowed)
+        return _native.input_error(problem, field=field, value=str(path), allowed=allowed)
 
     try:
         there, folder = path.exists() or path.is_symlink(), path.parent.is_dir()
@@ -96,19 +96,19 @@ def check_new(path: Path, *, force: bool, option: str | None = None) -> None:
         kind = "is a folder" if path.is_dir() else "is a pipe or a device"
         raise refuse(kind, "a new file, or one to replace")
     if there and not force:
-        raise refuse("is there already", "a new file, or --force, which replaces this one")
+        raise refuse("is there already", "a new file, or ``force``, which replaces this one")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise refuse(f"{path.parent} may not be written to", "a file in a folder that may be")
 
 
-def check_folder(option: str, folder: Path, *, written: bool = True, typed: Path | None = None) -> None:
+def check_folder(field: str, folder: Path, *, written: bool = True, typed: Path | None = None) -> None:
     """Refuses an output folder that cannot be made or, if it is to be ``written``, not be written to.
 
     Errors show what was ``typed``, where that is a file in the folder. Raises InputError, before anything is done.
     """
 
     def refuse(problem: str, allowed: str) -> _native.InputError:
-        return _native.input_error(problem, field=option, value=str(typed or folder), allowed=allowed)
+        return _native.input_error(problem, field=field, value=str(typed or folder), allowed=allowed)
 
     for path in (folder, *folder.parents):
         try:

@@ -1,9 +1,9 @@
-"""What is Paceline's own in a place that ``--out`` names: only that is replaced.
+"""What is Paceline's own in a place that ``out`` names: only that is replaced.
 
 One rule for all commands. In a folder with an earlier result of the command, that result is replaced; in any other,
 nothing may be there by a name that the command writes or removes. What has other names is nobody's business and stays.
 ``paceline run``, whose files have more names, is stricter: the engine refuses a folder that holds other files and is no
-result folder. Commands that have ``--force`` ask for it instead (:func:`paceline.files.check_new`).
+result folder. What has ``force`` asks for it instead (:func:`paceline.files.check_new`).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _check(folder: Path, patterns: tuple[str, ...], ours: bool, earlier: str) ->
 
 
 def _refused(path: Path, problem: str, allowed: str) -> _native.InputError:
-    return _native.input_error(problem, field="--out", value=str(path), allowed=allowed)
+    return _native.input_error(problem, field="out", value=str(path), allowed=allowed)
 
 
 def _is_there(path: Path) -> bool:

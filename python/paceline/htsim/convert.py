@@ -56,10 +56,10 @@ class Options:
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
                 allowed = f"a whole number from {least} to {most}"
-                raise _native.input_error("out of range", field=f"--{name}", value=str(value), allowed=allowed)
+                raise _native.input_error("out of range", field=name, value=str(value), allowed=allowed)
         if topology is not None and self.linkspeed is not None:
-            allowed = f"not together with --topo; {topology} has the rates"
-            raise _native.input_error("has no effect", field="--linkspeed", value=str(self.linkspeed), allowed=allowed)
+            allowed = f"not together with ``topology``; {topology} has the rates"
+            raise _native.input_error("has no effect", field="linkspeed", value=str(self.linkspeed), allowed=allowed)
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,11 @@ def convert(
     table = target.with_name(f"{target.stem}-flows.csv")
     for path in (target, table):
         if path in (matrix, topology) or any(_same(path, other) for other in (matrix, topology) if other):
-            raise _native.input_error("would replace the input", field="--out", value=str(path), allowed="another name")
-        check_new(path, force=force, option="--out")
+            raise _native.input_error("would replace the input", field="out", value=str(path), allowed="another name")
+        check_new(path, force=force, field="out")
     if _printable(target.name) != target.name:
         shown = _printable(target.name)
-        raise _native.input_error("not a name", field="--out", value=shown, allowed="printable characters")
+        raise _native.input_error("not a name", field="out", value=shown, allowed="printable characters")
     # The packets of a flow are numbered in 32 bits.
     connections = Matrix(matrix, most_bytes=(2**32 - 1) * options.mtu)
     net: Topology
@@ -176,7 +176,7 @@ def _standard(connections: Matrix, options: Options) -> FatTree:
     k = next((k for k in range(2, 65, 2) if k**3 // 4 == connections.nodes), 0)
     if not k:
         sizes = ", ".join(str(k**3 // 4) for k in range(4, 21, 4))
-        allowed = f"the hosts of a fat tree of {sizes}, ... (k^3/4), or --topo"
+        allowed = f"the hosts of a fat tree of {sizes}, ... (k^3/4), or ``topology``"
         connections.nodes_line.refuse("no fat tree has so many", "Nodes", str(connections.nodes), allowed)
     rate = f"{options.linkspeed or LINKSPEED}Mbps"
     return FatTree(k=k, host_rate=rate, fabric_rate=rate, link_delay="1us")

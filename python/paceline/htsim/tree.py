@@ -160,7 +160,7 @@ def read(path: Path) -> Tree:
             now.values[key] = line.whole(_SPELLED[key], value, *_TIER[key])
             now.places[key] = line
         elif key in ("queue_up", "queue_down"):
-            line.refuse("queues by tier cannot be run", line.words[0], value, "no such line; --queue for all ports")
+            line.refuse("queues by tier cannot be run", line.words[0], value, "no such line; ``queue`` for all ports")
         else:
             known = _HEADER if now is None else _TIER
             place = "before the first Tier" if now is None else "in a tier"

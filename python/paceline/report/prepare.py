@@ -33,14 +33,14 @@ def prepare(
     """
     if baseline == "hpcc" and side == "receiver":
         problem = "the baseline hpcc is of the sender's times only"
-        raise _native.input_error(problem, field="--side", value=side, allowed="sender")
+        raise _native.input_error(problem, field="side", value=side, allowed="sender")
     target = _target(out or folders[0])
     if out is not None:
-        check_folder("--out", target.parent, typed=out)
+        check_folder("out", target.parent, typed=out)
         replaceable.check_report(target)
     runs = [Results.load(folder) for folder in folders]
     if out is None:
-        check_folder("DIR", target.parent)
+        check_folder("folders", target.parent)
     for run in runs:
         run.read_all()
         _restore(run, target.parent)
@@ -52,7 +52,7 @@ def prepare(
         side = "receiver" if datagrams else "sender"
     for run in runs if baseline == "alone" else ():
         if not (run.path / alone.FILE).exists():
-            check_folder("DIR", run.path)  # the flows alone are kept there
+            check_folder("folders", run.path)  # the flows alone are kept there
         alone.load(run.path, run.flows.rows, threads=threads, progress=progress)
     return Page(runs, baseline, side, as_files=True), target
 
@@ -65,7 +65,7 @@ def _target(at: Path) -> Path:
     if at.suffix.lower() in (".htm", ".html", ".pdf", ".png", ".svg") and not is_folder:
         # A folder of that name was made.
         allowed = "a folder, or a file that ends in .html"
-        raise _native.input_error("neither a page nor a folder", field="--out", value=str(at), allowed=allowed)
+        raise _native.input_error("neither a page nor a folder", field="out", value=str(at), allowed=allowed)
     return at / "report.html"
 
 
@@ -85,5 +85,5 @@ def _of_group(run: Results, group: str) -> Results:
     except ValueError:
         allowed = ", ".join(map(str, run.summary["groups"])) or "none: the run has no groups on record"
         raise _native.input_error(
-            "no such group", field="--group", value=group, allowed=allowed, file=str(run.path)
+            "no such group", field="group", value=group, allowed=allowed, file=str(run.path)
         ) from None

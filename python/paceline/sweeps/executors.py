@@ -116,7 +116,7 @@ def free_memory_mib() -> float | None:
 
 @contextmanager
 def open_executor(name: str | None, workers: int | None = None) -> Iterator[Executor]:
-    """The executor of ``--executor``: ``local``, or the address of a Dask scheduler as ``dask://host:port``.
+    """The executor by its name: ``local``, or the address of a Dask scheduler as ``dask://host:port``.
 
     Raises InputError for anything else and Failure when Dask is missing or the scheduler cannot be reached.
     """
@@ -131,14 +131,14 @@ def open_executor(name: str | None, workers: int | None = None) -> Iterator[Exec
     host, _, port = address.rpartition(":")
     if kind != "dask" or not host or not re.fullmatch("[0-9]{1,5}", port) or not 1 <= int(port) <= 65535:
         raise _native.input_error(
-            "no such executor", field="--executor", value=name, allowed="local, dask://host:port of a Dask scheduler"
+            "no such executor", field="executor", value=name, allowed="local, dask://host:port of a Dask scheduler"
         )
     if workers is not None:
         raise _native.input_error(
             "without effect",
-            field="--jobs",
+            field="workers",
             value=str(workers),
-            allowed="only with --executor local; a Dask cluster runs as many at a time as its workers have threads",
+            allowed="only with ``executor`` local; a Dask cluster runs as many at a time as its workers have threads",
         )
     try:
         distributed: Any = importlib.import_module("distributed")

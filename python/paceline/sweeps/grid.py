@@ -23,26 +23,26 @@ class Axis:
 
     key: str
     values: tuple[str, ...]
-    option: str = "--vary"
-    """The option they were typed after: with the key, or where it is another one, without."""
+    given_as: str = "vary"
+    """The argument that they are of: with the key, or where it is another one, without."""
     source: str = ""
     """Where the values come from that were not typed."""
 
     @classmethod
     def of(cls, text: str) -> Axis:
-        """What is typed after ``--vary``; InputError when it is no such list."""
+        """From a text of ``vary``; InputError when it is no such list."""
         _, equals, rest = text.partition("=")
         values = tuple(value.strip() for value in _split(rest))
         if not equals or not dotted(text) or not all(values):
             allowed = "key=value,value,...; the key dotted as the scenario nests it"
-            raise _native.input_error("not a list of values", field="--vary", value=text, allowed=allowed)
+            raise _native.input_error("not a list of values", field="vary", value=text, allowed=allowed)
         if len(set(values)) < len(values):
-            raise _native.input_error("a value twice", field="--vary", value=text, allowed="each value once")
+            raise _native.input_error("a value twice", field="vary", value=text, allowed="each value once")
         return cls(dotted(text), values)
 
     def told(self, value: str) -> str:
         """What errors about a value name in place of the file."""
-        return self.source or f"{self.option} {f'{self.key}=' if self.option == '--vary' else ''}{value}"
+        return self.source or f"``{self.given_as}`` {f'{self.key}=' if self.given_as == 'vary' else ''}{value}"
 
 
 def grid(
@@ -72,25 +72,25 @@ def grid(
         key, text = axis.key, given if isinstance(given, str) else f"{axis.key}={','.join(axis.values)}"
         if key in axes or key == "seed":
             problem = "the seed is not a field to vary here" if key == "seed" else "a field varied twice"
-            allowed = "--seeds N" if key == "seed" else "each field once"
-            raise _native.input_error(problem, field="--vary", value=text, allowed=allowed)
+            allowed = "``seeds`` N" if key == "seed" else "each field once"
+            raise _native.input_error(problem, field="vary", value=text, allowed=allowed)
         # Values take effect in this order: a table would replace what varies in it.
         for inner in axes:
             if replaces(key, inner):
-                allowed = f"after --vary {text}"
-                raise _native.input_error("a field of one that varies", field="--vary", value=inner, allowed=allowed)
+                allowed = f"after ``vary`` {text}"
+                raise _native.input_error("a field of one that varies", field="vary", value=inner, allowed=allowed)
         axes[key] = axis
     first = int(resolved["seed"])
     together = _cases(cases)
-    by_set = [(text, f"--set {text}") for text in overrides]
-    by_case = [(text, f"{text} in --case {name}") for name, settings in together.items() for text in settings]
+    by_set = [(text, f"``overrides`` {text}") for text in overrides]
+    by_case = [(text, f"{text} in ``cases`` {name}") for name, settings in together.items() for text in settings]
     for text, option in (*by_set, *by_case):
         for key, axis in axes.items():
             # What was made from a setting takes its place.
             if replaces(key, dotted(text)) and not axis.source:
                 # The value that varies would win, in silence.
                 allowed = f"without {option}"
-                raise _native.input_error("a field varied and set", field="--vary", value=key, allowed=allowed)
+                raise _native.input_error("a field varied and set", field="vary", value=key, allowed=allowed)
     for name, settings in together.items():
         for k, text in enumerate(settings):
             earlier = [(other, f"{other} before it") for other in settings[:k]]
@@ -99,23 +99,23 @@ def grid(
                     # The case would win, in silence.
                     problem, allowed = f"{dotted(other)} is set twice", f"without {option}"
                     value = f"{name}: {text}"
-                    raise _native.input_error(problem, field="--case", value=value, allowed=allowed)
+                    raise _native.input_error(problem, field="cases", value=value, allowed=allowed)
     runs = seeds * max(len(together), 1) * math.prod(len(axis.values) for axis in axes.values())
     if runs > MOST_RUNS:
         # Before they are listed: a billion points do not fit into memory.
-        field, value = ("--seeds", str(seeds)) if seeds > 1 else ("--vary", f"{len(axes)} fields")
+        field, value = ("seeds", str(seeds)) if seeds > 1 else ("vary", f"{len(axes)} fields")
         allowed = f"at most {MOST_RUNS} runs, values times seeds"
         raise _native.input_error(f"{runs} runs are too many", field=field, value=value, allowed=allowed)
     if first + seeds - 1 > MOST_SEED:
         allowed = f"seeds up to {MOST_SEED}, and the scenario's is {first}"
-        raise _native.input_error("there are not so many", field="--seeds", value=str(seeds), allowed=allowed)
+        raise _native.input_error("there are not so many", field="seeds", value=str(seeds), allowed=allowed)
     return [
         Point(
             scenario=scenario,
             key=({"case": case} if cases else {}) | {axis.key: value for axis, value in chosen},
             seed=seed,
             overrides=(*overrides, *settings, *(f"{axis.key}={value}" for axis, value in chosen)),
-            origins={text: f"--case {case}: {text}" for text in settings}
+            origins={text: f"``cases`` {case}: {text}" for text in settings}
             | {f"{axis.key}={value}": axis.told(value) for axis, value in chosen},
         )
         for case, settings in together.items()
@@ -133,14 +133,14 @@ def _cases(texts: Sequence[str]) -> dict[str, list[str]]:
         settings = [part.strip() for part in _split(rest, ";") if part.strip()]
         if not colon or not name.strip() or "=" in name or not all("=" in part for part in settings):
             allowed = "NAME: key=value; key=value; ..."
-            raise _native.input_error("not a case", field="--case", value=text, allowed=allowed)
+            raise _native.input_error("not a case", field="cases", value=text, allowed=allowed)
         if name.strip() in found:
-            raise _native.input_error("a case twice", field="--case", value=text, allowed="each name once")
-        check_overrides(settings, "--case")
+            raise _native.input_error("a case twice", field="cases", value=text, allowed="each name once")
+        check_overrides(settings, "cases")
         if any(dotted(setting) == "seed" for setting in settings):
             # That of the point would win, in silence.
             problem = "the seed is not a field to vary here"
-            raise _native.input_error(problem, field="--case", value=text, allowed="--seeds N")
+            raise _native.input_error(problem, field="cases", value=text, allowed="``seeds`` N")
         found[name.strip()] = settings
     return found or {"": []}
 

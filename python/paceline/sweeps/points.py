@@ -32,7 +32,7 @@ class Point:
     overrides: tuple[str, ...] = ()
     """``key=value`` texts as after ``--set``."""
     origins: Mapping[str, str] = field(default_factory=dict)
-    """What errors call those of the overrides that were not given as such: the option and value that were typed."""
+    """What errors call those of the overrides that were not given as such: the argument and value that they are of."""
 
     @property
     def label(self) -> str:

@@ -67,7 +67,7 @@ class Shard:
         shard = cls(*map(int, found.groups())) if found else cls(0, 0)
         if not 1 <= shard.number <= shard.of:
             allowed = "K/N, the K-th of N shares, K from 1"
-            raise _native.input_error("no such share", field="--shard", value=text, allowed=allowed)
+            raise _native.input_error("no such share", field="shard", value=text, allowed=allowed)
         return shard
 
 

@@ -114,18 +114,18 @@ def points(
     found: list[Point] = []
     remarks: list[str] = []
     _all_differ([s.stem for s in scenarios], [str(s) for s in scenarios], "scenario")
-    _all_differ([_given(size) for size in buffers], buffers, "--buffers")
+    _all_differ([_given(size) for size in buffers], buffers, "buffers")
     for text in vary:
         if replaces(dotted(text), BUFFER):
             raise _native.input_error(
-                "sets the buffer", field="--vary", value=text, allowed="--buffers A,B,... for that"
+                "sets the buffer", field="vary", value=text, allowed="``buffers`` A,B,... for that"
             )
     for text in overrides if buffers else ():
         if dotted(text) == BUFFER:
             given = ",".join(buffers)
-            raise _native.input_error("a buffer set as well", field="--buffers", value=given, allowed=f"without {text}")
+            raise _native.input_error("a buffer set as well", field="buffers", value=given, allowed=f"without {text}")
     for scenario in scenarios:
-        sizes = Axis(BUFFER, tuple(buffers), "--buffers")
+        sizes = Axis(BUFFER, tuple(buffers), "buffers")
         if not buffers:
             sizes, remark = _halved(scenario, vary, overrides)
             remarks += [f"{scenario.stem}: {remark}" if len(scenarios) > 1 else remark] if remark else []
@@ -144,7 +144,9 @@ def _all_differ(values: Sequence[object], texts: Sequence[str], field: str) -> N
 def _halved(scenario: Path, vary: Sequence[str], overrides: Sequence[str]) -> tuple[Axis, str]:
     """The scenario's buffer and its halves, ascending, as far as all variants can be built; and why they end early."""
     source = Source.of(scenario)
-    origin = next((f"--set {text}" for text in reversed(overrides) if replaces(dotted(text), BUFFER)), source.name)
+    origin = next(
+        (f"``overrides`` {text}" for text in reversed(overrides) if replaces(dotted(text), BUFFER)), source.name
+    )
     lenient = [*overrides, "run.strict=false"]  # as `grid` has it
     resolved = tomllib.loads(_native.check(source.text, source.name, lenient, source.base)["resolved"])
     whole = _bytes(str(resolved["switch"]["buffer"]))
@@ -179,7 +181,7 @@ def _given(text: str) -> int:
         return _bytes(text)
     except (ValueError, OverflowError):
         allowed = "sizes such as 256KB or 32MiB (B, KB, MB, GB, KiB, MiB, GiB)"
-        raise _native.input_error("not a size", field="--buffers", value=text or '""', allowed=allowed) from None
+        raise _native.input_error("not a size", field="buffers", value=text or '""', allowed=allowed) from None
 
 
 def _buffer(run: Run) -> int:
