@@ -228,10 +228,10 @@ def test_the_smallest_buffer_is_the_last_before_one_that_breaks(
 
 def test_a_hole_among_the_buffers_does_not_count() -> None:
     tried = tuple(sizing.Tried(b, 1.0, 0.0, 0.0, 1) for b in (1, 2, 4, 8))
-    curve = sizing.Curve("x", tried, ((), ("drops",), (), ()))
+    curve = sizing.BufferCurve("x", tried, ((), ("drops",), (), ()))
     assert curve.smallest is not None
     assert curve.smallest.buffer_bytes == 4
-    none = sizing.Curve("x", tried, ((), (), (), ("drops",)))
+    none = sizing.BufferCurve("x", tried, ((), (), (), ("drops",)))
     assert none.smallest is None
     assert "none of these" in sizing.answers([none]).plain()
 

@@ -27,7 +27,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class CsvFile:
     """One CSV file of a result folder."""
 
     name: str
@@ -53,7 +53,7 @@ _PLACE = (
 )
 _CLASS = Column("class", int, "", "Traffic class, 1 to 7; 0 is the control class, which is never paused.")
 
-FLOWS = Table(
+FLOWS = CsvFile(
     "flows",
     "One row per flow, by flow id. Holds simulated quantities only, so equal runs give equal bytes.",
     (
@@ -81,7 +81,7 @@ FLOWS = Table(
     ),
 )
 
-QUERIES = Table(
+QUERIES = CsvFile(
     "queries",
     "One row per query, in the order in which they were issued. Only where a workload asks queries (`kind` `rpc` or "
     "`scatter_gather`).",
@@ -114,7 +114,7 @@ QUERIES = Table(
     ),
 )
 
-RANKS = Table(
+RANKS = CsvFile(
     "ranks",
     'One row per rank of message-passing programs (`kind = "mpi"`), by workload. Only where there are any.',
     (
@@ -129,7 +129,7 @@ RANKS = Table(
     ),
 )
 
-QUEUES = Table(
+QUEUES = CsvFile(
     "queues",
     "Exact time-weighted histograms of the bytes waiting at egress ports of switches, the packet on the wire not "
     "counted. Of the whole run, warm-up included, and until the last queue is empty if that is later. Bins no queue "
@@ -147,7 +147,7 @@ QUEUES = Table(
     ),
 )
 
-LINKS = Table(
+LINKS = CsvFile(
     "links",
     "One row per direction of a link: what it carried and what was lost on it.",
     (
@@ -182,7 +182,7 @@ LINKS = Table(
     ),
 )
 
-PAUSES = Table(
+PAUSES = CsvFile(
     "pauses",
     "One row per transmitting port and class that was paused by PFC at least once.",
     (
@@ -195,7 +195,7 @@ PAUSES = Table(
     ),
 )
 
-SATURATION = Table(
+SATURATION = CsvFile(
     "saturation",
     "How far pauses had spread, at the instants of `series.csv`; no row where nothing was ever paused at one of "
     "them, and no file without PFC. A paused link is a transmitting port and class that the switch at the far end "
@@ -215,7 +215,7 @@ SATURATION = Table(
     ),
 )
 
-SERIES = Table(
+SERIES = CsvFile(
     "series",
     "Samples over time, one value per row. `kind` is `queue_bytes` (bytes waiting at port `id`, written `node:port`), "
     "`rate_bps`, `cwnd_bytes` and `acked_bytes` (the rate in bit/s at which its scheme lets it send, not what it "
@@ -231,7 +231,7 @@ SERIES = Table(
     ),
 )
 
-PACKETS = Table(
+PACKETS = CsvFile(
     "packets",
     "One row for each packet that a port sent, trimmed or lost, in order of time, those of an instant by port: a "
     "packet has one for each link that it crossed. Only where `records.packets.rows` asks for them, of the ports, "

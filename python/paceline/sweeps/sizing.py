@@ -77,7 +77,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Curve:
+class BufferCurve:
     """The buffers of one combination, ascending, and the answer."""
 
     label: str
@@ -188,7 +188,7 @@ def _buffer(run: Run) -> int:
     return _bytes(str(run.point.key[BUFFER]))
 
 
-def curves(runs: Runs, limits: Limits) -> list[Curve]:
+def curves(runs: Runs, limits: Limits) -> list[BufferCurve]:
     """The runs by combination, judged."""
     keys = dict.fromkeys(tuple((k, v) for k, v in run.point.key.items() if k != BUFFER) for run in runs)
     several = {name for name in {k for key in keys for k, _ in key} if len({dict(key).get(name) for key in keys}) > 1}
@@ -203,7 +203,7 @@ def curves(runs: Runs, limits: Limits) -> list[Curve]:
         largest = next((t for t in reversed(tried) if t.seeds), tried[-1])
         parts = [str(v) if k == "scenario" else f"{k.rpartition('.')[2]} {v}" for k, v in key if k in several]
         label = clean_label(", ".join(parts) or str(dict(key)["scenario"]))
-        found.append(Curve(label, tried, tuple(_broken(t, largest, limits) for t in tried)))
+        found.append(BufferCurve(label, tried, tuple(_broken(t, largest, limits) for t in tried)))
     return found
 
 
@@ -287,7 +287,7 @@ def _shown(axis: str, values: Sequence[Any]) -> str:
     return f"{axis.rpartition('.')[2]} {', '.join(plain(str(v)) for v in values)}"
 
 
-def remarks(runs: Runs, found: Sequence[Curve]) -> list[str]:
+def remarks(runs: Runs, found: Sequence[BufferCurve]) -> list[str]:
     """What the runs warn of, each text once; and p99s that are of few flows."""
     said = warned(runs, _shown)
     needed = round(fewest(99.0))
@@ -297,12 +297,12 @@ def remarks(runs: Runs, found: Sequence[Curve]) -> list[str]:
     return said
 
 
-def _ran(found: Sequence[Curve]) -> list[Tried]:
+def _ran(found: Sequence[BufferCurve]) -> list[Tried]:
     """The buffers of which any run did not fail."""
     return [t for curve in found for t in curve.tried if t.seeds]
 
 
-def _p99_name(found: Sequence[Curve]) -> str:
+def _p99_name(found: Sequence[BufferCurve]) -> str:
     """What the p99s are called in tables and figure."""
     return p99_name(max((t.most for t in _ran(found)), default=0))
 
@@ -312,7 +312,7 @@ def _reasons(broken: Sequence[str], name: str) -> str:
     return ", ".join(what.replace("p99", name) for what in broken) or "–"
 
 
-def answers(found: Sequence[Curve]) -> Table:
+def answers(found: Sequence[BufferCurve]) -> Table:
     """The smallest buffer of each curve, and what breaks first below it."""
     rows, name = [], _p99_name(found)
     for curve in found:
@@ -338,7 +338,7 @@ def answers(found: Sequence[Curve]) -> Table:
     return Table("How small the buffer may be", head, rows)
 
 
-def everything(found: Sequence[Curve]) -> Table:
+def everything(found: Sequence[BufferCurve]) -> Table:
     """All buffers tried."""
     rows, name = [], _p99_name(found)
     for curve in found:
@@ -390,7 +390,7 @@ def _told_apart(lines: dict[str, plot.Sized]) -> dict[str, plot.Sized]:
     return {label[cut:]: sized for label, sized in lines.items()}
 
 
-def write(found: Sequence[Curve], folder: Path) -> list[Path]:
+def write(found: Sequence[BufferCurve], folder: Path) -> list[Path]:
     """Writes ``buffers.csv`` and, unless all runs failed, the figure; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()

@@ -63,7 +63,7 @@ RTO_US: Final = 22_000
 
 
 @dataclass(frozen=True)
-class Cell:
+class SwitchKind:
     """What switches do besides dropping."""
 
     title: str
@@ -84,35 +84,35 @@ class Cell:
     """Frames of an adapter that share a rate limiter: those to one host, or all."""
 
 
-CELLS: Final[Mapping[str, Cell]] = {
-    "base": Cell("no marking"),
-    "red": Cell("ECN-RED", red=True),
-    "qcn20": Cell("QCN 20", qcn=20_480),
-    "qcn66": Cell("QCN 66", qcn=67_584),
+CELLS: Final[Mapping[str, SwitchKind]] = {
+    "base": SwitchKind("no marking"),
+    "red": SwitchKind("ECN-RED", red=True),
+    "qcn20": SwitchKind("QCN 20", qcn=20_480),
+    "qcn66": SwitchKind("QCN 66", qcn=67_584),
 }
 
-ABLATIONS: Final[Mapping[str, Cell]] = {
-    "qcn20_averaged": Cell("QCN 20, averaged queue", qcn=20_480, averaged=True),
-    "qcn20_window": Cell("QCN 20, acting on windows", qcn=20_480, to_window=True),
-    "qcn20_syn": Cell("QCN 20, SYNs exempt", qcn=20_480, exempt_syn=True),
+ABLATIONS: Final[Mapping[str, SwitchKind]] = {
+    "qcn20_averaged": SwitchKind("QCN 20, averaged queue", qcn=20_480, averaged=True),
+    "qcn20_window": SwitchKind("QCN 20, acting on windows", qcn=20_480, to_window=True),
+    "qcn20_syn": SwitchKind("QCN 20, SYNs exempt", qcn=20_480, exempt_syn=True),
 }
 """QCN with one thing at a time as RED has it: the three reasons for which the study holds RED to be better."""
 
-WEIGHTS: Final[Mapping[str, Cell]] = {
-    "red_w0.02": Cell("ECN-RED, weight 0.02", red=True, red_weight=0.02),
-    "red_w1": Cell("ECN-RED, weight 1", red=True, red_weight=1.0),
-    "qcn20_w0.5": Cell("QCN 20, weight 0.5", qcn=20_480, qcn_weight=0.5),
-    "qcn20_w8": Cell("QCN 20, weight 8", qcn=20_480, qcn_weight=8.0),
+WEIGHTS: Final[Mapping[str, SwitchKind]] = {
+    "red_w0.02": SwitchKind("ECN-RED, weight 0.02", red=True, red_weight=0.02),
+    "red_w1": SwitchKind("ECN-RED, weight 1", red=True, red_weight=1.0),
+    "qcn20_w0.5": SwitchKind("QCN 20, weight 0.5", qcn=20_480, qcn_weight=0.5),
+    "qcn20_w8": SwitchKind("QCN 20, weight 8", qcn=20_480, qcn_weight=8.0),
 }
 """RED with ten times the study's weight and with the queue as it is; QCN with 1/4 and 4 times the standard's."""
 
 BURSTS: Final = ("red", "qcn20", "qcn66", *WEIGHTS)
 """Cells in which E21 varies the size of messages."""
 
-_SEPARATE: Final[Mapping[str, Cell]] = {**CELLS, **ABLATIONS, **WEIGHTS}
+_SEPARATE: Final[Mapping[str, SwitchKind]] = {**CELLS, **ABLATIONS, **WEIGHTS}
 _PER_ADAPTER: Final = "_nic"
 _ONE_LIMITER: Final = "one limiter per adapter"
-ALL_CELLS: Final[Mapping[str, Cell]] = {
+ALL_CELLS: Final[Mapping[str, SwitchKind]] = {
     **_SEPARATE,
     **{
         f"{name}{_PER_ADAPTER}": replace(cell, title=f"{cell.title}, {_ONE_LIMITER}", limiter="nic")
