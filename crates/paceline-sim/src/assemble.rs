@@ -30,18 +30,19 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use paceline_proto::transport::homa::cutoffs::Lengths;
 use paceline_proto::units::{BitsPerSec, Duration, MS, Time};
 
 use crate::error::InputError;
 use crate::graph::Graph;
 use crate::ideal;
 use crate::routing::Routes;
-use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Scheme, Transport};
-use crate::spec::Resolved;
+use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Transport};
 use crate::spec::host::{BaseRtt, IdleRestart, Rto as RtoSpec};
 use crate::spec::run::{QueueRecords as QueueSpec, Stall};
 use crate::spec::scheme::Control;
 use crate::spec::topology::TopologyKind;
+use crate::spec::{Resolved, Spec};
 use crate::topology::{self, NodeNames};
 use crate::workload::program::{Kind, Program};
 use crate::workload::{self as w, FlowSource};
@@ -95,41 +96,13 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let longest = ideal::max_base_rtt(&mut routes, framing.payload);
     let rtt = Duration::from_ns(longest.rtt_ns);
     let base_rtt = if let BaseRtt::Fixed(d) = spec.host.base_rtt { d } else { rtt };
-    // A timeout below the drain of a full buffer would fire for queueing alone.
-    let drain = BitsPerSec(slowest).serialisation(switch.buffer.0);
-    let initial = match spec.host.rto {
-        RtoSpec::Off => None,
-        RtoSpec::After(time) => Some(time),
-        RtoSpec::Auto => Some(Duration(MS.max(base_rtt.0.saturating_mul(4).saturating_add(drain.0)))),
-    };
+    let initial = first_timeout(spec, BitsPerSec(slowest).serialisation(switch.buffer.0), base_rtt);
     if let (None, Stall::After(stall)) = (initial, &spec.run.stall)
         && *stall <= rtt
     {
         warnings.push(format!(
             "run.stall ({stall:#}) is not longer than the network's base RTT ({rtt:#}): waiting for the first ACK looks like a stall"
         ));
-    }
-    let host = HostConfig {
-        ack_priority: spec.host.ack_priority,
-        nack_interval: spec.host.nack_interval,
-        rto: initial.map(|initial| Rto { initial, tries: spec.host.rto_tries }),
-        own_base_rtt: spec.host.base_rtt == BaseRtt::Pair,
-        base_rtt: if let BaseRtt::Fixed(d) = spec.host.base_rtt { Some(d) } else { None },
-        idle_restart: if let IdleRestart::After(d) = spec.host.idle_restart { Some(d) } else { None },
-        chunk: 0,
-    };
-    let queues = match spec.records.queues {
-        QueueSpec::Off => QueueRecords::Off,
-        QueueSpec::Tier => QueueRecords::Tier,
-        QueueSpec::Auto if graph.ports.len() > MOST_PORTS => QueueRecords::Tier,
-        QueueSpec::Port | QueueSpec::Auto => QueueRecords::Port,
-    };
-    let schemes: Vec<Scheme> = spec.schemes.iter().map(|(name, s)| s.config(name)).collect();
-    let mut groups: Vec<String> = Vec::new();
-    for workload in &spec.workloads {
-        if !groups.contains(&workload.group.0) {
-            groups.push(workload.group.0.clone());
-        }
     }
     let names = match &spec.topology.kind {
         TopologyKind::Graph(graph) => graph.hosts.iter().chain(&graph.switches).map(|n| n.0.clone()).collect(),
@@ -141,11 +114,11 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         names: names.clone(),
         framing,
         switch,
-        host,
+        host: host_config(spec, initial),
         routing: spec.routing.config(),
         failures: failures::failures(spec, &network, &NodeNames::new(&names, &network.tiers))?,
-        schemes,
-        groups,
+        schemes: spec.schemes.iter().map(|(name, s)| s.config(name)).collect(),
+        groups: groups(spec),
         rpcs: Arc::default(),
         programs: Arc::default(),
         adapter: spec.host.adapter(&spec.switch.qcn),
@@ -158,31 +131,16 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
             Stall::After(d) => Some(d),
         },
         engine: spec.run.engine,
-        records: RecordConfig { queues, pfc_log: false },
+        records: RecordConfig { queues: queue_records(spec, graph.ports.len()), pfc_log: false },
         quirks: spec.quirks.config(),
     };
     let schemes: Vec<String> = scenario.schemes.iter().map(|s| s.name.clone()).collect();
     let nodes = NodeNames::new(&names, &graph.tiers);
     let build = Build { spec, scenario: &scenario, schemes: &schemes, nodes };
-    let mut sources = Vec::new();
-    let mut classes = BTreeSet::new();
-    let (mut flow_count, mut most_flows, mut arrivals_end) = (Some(0u64), Some(0u64), Some(Time(0)));
-    let mut rpcs: Vec<Arc<w::Rpc>> = Vec::new();
-    let mut programs = Vec::new();
     let by_length = spec.schemes.iter().any(|(_, s)| matches!(s.cc, Control::Homa(_)));
-    let mut lengths = Vec::new();
-    for (number, workload) in spec.workloads.iter().enumerate() {
-        let made = build.workload(number, workload, rpcs.last().map_or(0, |r| r.first + r.count()))?;
-        lengths.extend(by_length.then(|| made.lengths(&scenario)).flatten());
-        rpcs.extend(made.rpc);
-        programs.extend(made.program.map(Arc::new));
-        warnings.extend(made.doubt);
-        classes.extend(made.classes);
-        flow_count = flow_count.zip(made.count).map(|(a, b)| a + b);
-        most_flows = most_flows.zip(made.most).map(|(a, b)| a.saturating_add(b));
-        arrivals_end = arrivals_end.zip(made.end).map(|(a, b)| a.max(b));
-        sources.push(made.source);
-    }
+    let Gathered { mut sources, mut classes, flow_count, most_flows, arrivals_end, rpcs, programs, lengths, doubts } =
+        gather(&build, by_length)?;
+    warnings.extend(doubts);
     let facts = build.facts(fastest, base_rtt, lengths);
     scenario.rpcs = rpcs.into();
     scenario.programs = programs.into();
@@ -211,6 +169,89 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         arrivals_end,
         warnings,
     })
+}
+
+/// The first timeout of a flow that hears nothing; `drain` is how long a full buffer takes to empty.
+fn first_timeout(spec: &Spec, drain: Duration, base_rtt: Duration) -> Option<Duration> {
+    match spec.host.rto {
+        RtoSpec::Off => None,
+        RtoSpec::After(time) => Some(time),
+        // One below the drain of a full buffer would fire for queueing alone.
+        RtoSpec::Auto => Some(Duration(MS.max(base_rtt.0.saturating_mul(4).saturating_add(drain.0)))),
+    }
+}
+
+fn host_config(spec: &Spec, first_timeout: Option<Duration>) -> HostConfig {
+    HostConfig {
+        ack_priority: spec.host.ack_priority,
+        nack_interval: spec.host.nack_interval,
+        rto: first_timeout.map(|initial| Rto { initial, tries: spec.host.rto_tries }),
+        own_base_rtt: spec.host.base_rtt == BaseRtt::Pair,
+        base_rtt: if let BaseRtt::Fixed(d) = spec.host.base_rtt { Some(d) } else { None },
+        idle_restart: if let IdleRestart::After(d) = spec.host.idle_restart { Some(d) } else { None },
+        chunk: 0,
+    }
+}
+
+fn queue_records(spec: &Spec, ports: usize) -> QueueRecords {
+    match spec.records.queues {
+        QueueSpec::Off => QueueRecords::Off,
+        QueueSpec::Tier => QueueRecords::Tier,
+        QueueSpec::Auto if ports > MOST_PORTS => QueueRecords::Tier,
+        QueueSpec::Port | QueueSpec::Auto => QueueRecords::Port,
+    }
+}
+
+/// The groups of the workloads, each once.
+fn groups(spec: &Spec) -> Vec<String> {
+    let mut groups: Vec<String> = Vec::new();
+    for workload in &spec.workloads {
+        if !groups.contains(&workload.group.0) {
+            groups.push(workload.group.0.clone());
+        }
+    }
+    groups
+}
+
+/// What all workloads come to.
+struct Gathered {
+    sources: Vec<Box<dyn FlowSource>>,
+    classes: BTreeSet<u8>,
+    flow_count: Option<u64>,
+    most_flows: Option<u64>,
+    arrivals_end: Option<Time>,
+    rpcs: Vec<Arc<w::Rpc>>,
+    programs: Vec<Arc<Program>>,
+    lengths: Vec<Lengths>,
+    doubts: Vec<String>,
+}
+
+/// Builds the workloads, with what is known of their lengths if `by_length`.
+fn gather(build: &Build<'_>, by_length: bool) -> Result<Gathered, InputError> {
+    let mut all = Gathered {
+        sources: Vec::new(),
+        classes: BTreeSet::new(),
+        flow_count: Some(0),
+        most_flows: Some(0),
+        arrivals_end: Some(Time(0)),
+        rpcs: Vec::new(),
+        programs: Vec::new(),
+        lengths: Vec::new(),
+        doubts: Vec::new(),
+    };
+    for (number, workload) in build.spec.workloads.iter().enumerate() {
+        let made = build.workload(number, workload, all.rpcs.last().map_or(0, |r| r.first + r.count()))?;
+        all.lengths.extend(by_length.then(|| made.lengths(build.scenario)).flatten());
+        all.rpcs.extend(made.rpc);
+        all.programs.extend(made.program.map(Arc::new));
+        all.doubts.extend(made.doubt);
+        all.classes.extend(made.classes);
+        all.flow_count = all.flow_count.zip(made.count).map(|(a, b)| a + b);
+        all.most_flows = all.most_flows.zip(made.most).map(|(a, b)| a.saturating_add(b));
+        all.arrivals_end = all.arrivals_end.zip(made.end).map(|(a, b)| a.max(b));
+        all.sources.push(made.source);
+    }
+    Ok(all)
 }
 
 /// The message-passing program of a workload; without a number, of the only workload that has one.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use paceline_proto::units::{Duration, Time};
+use paceline_proto::units::Time;
 
 use super::lengths::{Expected, seconds};
 use super::{Build, Made};
 use crate::error::InputError;
-use crate::spec::workload::{Shift, Sizes, Workload, WorkloadKind};
+use crate::spec::workload::{Poisson, Shift, Sizes, Workload, WorkloadKind};
 use crate::workload::{self as w, FlowDefaults};
 
 impl Build<'_> {
@@ -39,36 +39,9 @@ impl Build<'_> {
         let flow = self.flow(workload);
         let place = |e: InputError| if e.file.is_some() { e } else { self.inside(&field(""), e) };
         let sizes = |s: &Sizes| self.sizes(&field("sizes"), s);
-        let end = |end: Option<Time>, duration: Option<Duration>| {
-            end.or(duration.map(|d| workload.start + d)).or(self.stop())
-        };
         let (seed, id) = (self.scenario.seed, number as u16);
         let mut made = match &workload.kind {
-            WorkloadKind::Poisson(p) => {
-                let law = sizes(&p.sizes)?;
-                let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
-                let pairs = [(1.0, w::Pairs::uniform(&hosts, &hosts))];
-                let rate = self.rate(number, &p.load, &law, &hosts, &pairs, usize::from(flow.scheme))?;
-                let doubt = self.overload(number, &p.load, &law, &hosts, rate, usize::from(flow.scheme))?;
-                let end = end(p.end, p.duration);
-                let flows = rate * hosts.len() as f64 * seconds(self.scenario, workload.start, end);
-                let flows = p.max_flows.map_or(flows, |most| flows.min(most as f64));
-                let expected = Expected::Drawn(law.clone(), flows);
-                let config = w::PoissonConfig {
-                    sources: hosts.clone(),
-                    destinations: hosts,
-                    sizes: law,
-                    flows_per_second: rate,
-                    begin: workload.start,
-                    end: end.unwrap_or(Time::NEVER),
-                    count: p.max_flows,
-                    seed,
-                    workload: id,
-                    flow,
-                };
-                let made = Made::flows(w::Poisson::new(&config).map_err(place)?, None, end);
-                Made { most: p.max_flows, doubt, expected, ..made }
-            }
+            WorkloadKind::Poisson(p) => self.poisson(number, workload, p, flow)?,
             WorkloadKind::OnOff(p) => self.on_off(number, workload, p, flow)?,
             WorkloadKind::Incast(p) => self.incast(number, workload, p, flow)?,
             WorkloadKind::Permutation(p) => {
@@ -132,6 +105,34 @@ impl Build<'_> {
             made.classes = vec![workload.class];
         }
         Ok(made)
+    }
+
+    fn poisson(&self, number: usize, workload: &Workload, p: &Poisson, flow: FlowDefaults) -> Result<Made, InputError> {
+        let field = |key: &str| format!("workloads.{number}.{key}");
+        let place = |e: InputError| if e.file.is_some() { e } else { self.inside(&field(""), e) };
+        let law = self.sizes(&field("sizes"), &p.sizes)?;
+        let hosts = self.hosts(&field("hosts"), &p.hosts, 2)?;
+        let pairs = [(1.0, w::Pairs::uniform(&hosts, &hosts))];
+        let rate = self.rate(number, &p.load, &law, &hosts, &pairs, usize::from(flow.scheme))?;
+        let doubt = self.overload(number, &p.load, &law, &hosts, rate, usize::from(flow.scheme))?;
+        let end = p.end.or(p.duration.map(|d| workload.start + d)).or(self.stop());
+        let flows = rate * hosts.len() as f64 * seconds(self.scenario, workload.start, end);
+        let flows = p.max_flows.map_or(flows, |most| flows.min(most as f64));
+        let expected = Expected::Drawn(law.clone(), flows);
+        let config = w::PoissonConfig {
+            sources: hosts.clone(),
+            destinations: hosts,
+            sizes: law,
+            flows_per_second: rate,
+            begin: workload.start,
+            end: end.unwrap_or(Time::NEVER),
+            count: p.max_flows,
+            seed: self.scenario.seed,
+            workload: number as u16,
+            flow,
+        };
+        let made = Made::flows(w::Poisson::new(&config).map_err(place)?, None, end);
+        Ok(Made { most: p.max_flows, doubt, expected, ..made })
     }
 
     /// An error of a workload's constructor, under the workload's place in the scenario.

@@ -12,6 +12,7 @@ use super::slots::FreeSlots;
 use super::{Draws, EcnPoint, Net, Whole};
 use crate::clock::{Clock, Wire};
 use crate::error::InputError;
+use crate::graph::{Graph, PortInfo};
 use crate::ideal;
 use crate::net::balance::Books;
 use crate::net::failures::Failures;
@@ -47,81 +48,15 @@ impl Net {
         let graph = Arc::clone(&scenario.graph);
         let clock = if scenario.quirks.clock_1ns { Clock::TruncatedNs } else { Clock::Exact };
         let (f, max_frame) = (&scenario.framing, scenario.max_frame());
-        if max_frame > u32::from(u16::MAX) {
-            return Err(InputError::new("a full frame does not fit its 16-bit size")
-                .field("framing")
-                .value(format!("{max_frame} B"))
-                .allowed("payload and headers of at most 65535 B together"));
-        }
-        if let Some(s) = scenario.schemes.iter().find(|s| s.params.profile().needs_window && s.window == Window::Off) {
-            return Err(InputError::new("the scheme reckons with a window, so there must be one")
-                .field(format!("schemes.{}.window", s.name))
-                .value("off")
-                .allowed("\"bdp\" or a size"));
-        }
-        let mut speeds: Vec<u64> = graph.ports.iter().map(|p| p.rate.0).collect();
-        speeds.sort_unstable();
-        speeds.dedup();
-        if speeds.len() > 200 {
-            return Err(InputError::new("too many different link rates")
-                .field("topology")
-                .value(speeds.len())
-                .allowed("at most 200"));
-        }
+        let speeds = ascending(graph.ports.iter());
+        let switch_rates = ascending(graph.ports.iter().filter(|p| !graph.is_host(p.node)));
+        check_limits(&scenario, &speeds, &switch_rates)?;
         let fastest = || graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).max().unwrap_or(1);
         let nic_rate = whole.map_or_else(fastest, |w| w.nic_rate);
-        let mut switch_rates: Vec<u64> =
-            graph.ports.iter().filter(|p| !graph.is_host(p.node)).map(|p| p.rate.0).collect();
-        switch_rates.sort_unstable();
-        switch_rates.dedup();
-        if scenario.uses_int() && switch_rates.len() > MAX_RATES {
-            return Err(InputError::new("INT can name eight different port rates")
-                .field("topology")
-                .value(format!("{} rates", switch_rates.len()))
-                .allowed("at most 8 different rates of switch ports; or schemes without INT"));
-        }
-        let uses_pint = scenario.schemes.iter().any(|s| s.params.profile().telemetry == Telemetry::Pint);
-        let mut rates = [0.0; MAX_RATES];
-        for (slot, rate) in rates.iter_mut().zip(&switch_rates) {
-            // The reference simulator has codes for five rates and reads all others as the first of these.
-            let known = !scenario.quirks.clock_1ns || crate::scenario::INT_RATES.contains(rate);
-            *slot = if known { *rate } else { crate::scenario::INT_RATES[0] } as f64;
-        }
-        let marked = scenario.schemes.iter().any(|s| s.transport.takes_marks());
-        let mut ecn = Vec::new();
-        let mut ecn_of = |rate: u64| -> u8 {
-            let Some(config) = scenario.switch.ecn.as_ref().filter(|_| marked) else { return NO_ECN };
-            let own = config.by_rate.iter().find(|t| t.rate.0 == rate);
-            let point = own.map(|t| EcnPoint { k_min: clamp(t.k_min.0), k_max: clamp(t.k_max.0), p_max: t.p_max });
-            ecn.push(point.unwrap_or(EcnPoint { k_min: 0, k_max: 0, p_max: 0.0 }));
-            (ecn.len() - 1) as u8
-        };
-        let ecn_by_speed: Vec<u8> = speeds.iter().map(|&r| ecn_of(r)).collect();
+        let rates = int_rates(&scenario, &switch_rates);
         let wires: Vec<Wire> = speeds.iter().map(|&r| Wire::new(clock, r, max_frame, f.wire_overhead)).collect();
-        let mut nics = Vec::new();
-        let mut ports = Vec::with_capacity(graph.ports.len());
-        for (i, p) in graph.ports.iter().enumerate() {
-            let speed = speeds.binary_search(&p.rate.0).unwrap_or(0);
-            let mut port = Port::new(p.node, p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
-            port.ps_per_byte = wires[speed].ps_per_byte();
-            port.peer_is_host = graph.is_host(p.peer);
-            let reacts_late = scenario.switch.pfc.is_some_and(|pfc| pfc.reaction.0 != 0);
-            if p.error_rate > 0.0 || !scenario.failures.outages.is_empty() || reacts_late {
-                port.watched |= WATCHED;
-            }
-            if uses_pint && !graph.is_host(p.node) {
-                port.watched |= MEASURED;
-            }
-            if graph.is_host(p.node) {
-                port.nic = nics.len() as u32;
-                nics.push(Nic::new(i as u32));
-            } else {
-                port.ecn = ecn_by_speed[speed];
-                port.strict = scenario.switch.strict;
-                port.rate_code = switch_rates.iter().position(|r| *r == p.rate.0).unwrap_or(0).min(MAX_RATES - 1) as u8;
-            }
-            ports.push(port);
-        }
+        let (ecn, ecn_by_speed) = marking(&scenario, &speeds);
+        let (ports, nics) = ports(&scenario, &speeds, &switch_rates, &wires, &ecn_by_speed);
         crate::routing::choice::check(&graph, scenario.routing)?;
         let mut routes = Routes::new(Arc::clone(&graph), scenario.routing);
         let by_node = scenario.quirks.routes_by_node;
@@ -139,18 +74,8 @@ impl Net {
             check_pfc(&scenario, pfc, &buffers)?;
         }
         let int_multiple = scenario.int_units(nic_rate);
-        let mut tiers: Vec<String> = Vec::new();
-        let mut tier_of = std::collections::BTreeMap::new();
-        let mut port_tier = Vec::with_capacity(graph.ports.len());
-        for p in &graph.ports {
-            let ends = [p.node, p.peer].map(|n| graph.tiers[n as usize]);
-            let index = *tier_of.entry(ends).or_insert_with(|| {
-                tiers.push(ends.map(crate::topology::tier_name).join("->"));
-                tiers.len() - 1
-            });
-            port_tier.push(index as u8);
-        }
-        let nic_rates: Vec<_> = nics.iter().map(|n: &Nic| graph.ports[n.port as usize].rate).collect();
+        let (tiers, port_tier) = tiers(&graph);
+        let nic_rates: Vec<_> = nics.iter().map(|n| graph.ports[n.port as usize].rate).collect();
         let shared = Shared { rates, int_multiple };
         let (rtt_ns, bdp) = match scenario.host.base_rtt {
             Some(rtt) => (rtt.as_ns().max(1), (u128::from(nic_rate) * u128::from(rtt.0) / 8_000_000_000_000) as u64),
@@ -294,6 +219,124 @@ impl Net {
         self.contexts.push(context);
         Ok((self.contexts.len() - 1) as u16)
     }
+}
+
+/// The rates of some ports, each once, ascending.
+fn ascending<'a>(ports: impl Iterator<Item = &'a PortInfo>) -> Vec<u64> {
+    let mut rates: Vec<u64> = ports.map(|p| p.rate.0).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    rates
+}
+
+/// Refuses what does not fit: into the size of a packet, the codes of ports for speeds, those of INT for rates; and a
+/// scheme without the window that it reckons with.
+fn check_limits(scenario: &Scenario, speeds: &[u64], switch_rates: &[u64]) -> Result<(), InputError> {
+    let max_frame = scenario.max_frame();
+    if max_frame > u32::from(u16::MAX) {
+        return Err(InputError::new("a full frame does not fit its 16-bit size")
+            .field("framing")
+            .value(format!("{max_frame} B"))
+            .allowed("payload and headers of at most 65535 B together"));
+    }
+    if let Some(s) = scenario.schemes.iter().find(|s| s.params.profile().needs_window && s.window == Window::Off) {
+        return Err(InputError::new("the scheme reckons with a window, so there must be one")
+            .field(format!("schemes.{}.window", s.name))
+            .value("off")
+            .allowed("\"bdp\" or a size"));
+    }
+    if speeds.len() > 200 {
+        return Err(InputError::new("too many different link rates")
+            .field("topology")
+            .value(speeds.len())
+            .allowed("at most 200"));
+    }
+    if scenario.uses_int() && switch_rates.len() > MAX_RATES {
+        return Err(InputError::new("INT can name eight different port rates")
+            .field("topology")
+            .value(format!("{} rates", switch_rates.len()))
+            .allowed("at most 8 different rates of switch ports; or schemes without INT"));
+    }
+    Ok(())
+}
+
+/// The rates of switch ports by their codes in INT.
+fn int_rates(scenario: &Scenario, switch_rates: &[u64]) -> [f64; MAX_RATES] {
+    let mut rates = [0.0; MAX_RATES];
+    for (slot, rate) in rates.iter_mut().zip(switch_rates) {
+        // The reference simulator has codes for five rates and reads all others as the first of these.
+        let known = !scenario.quirks.clock_1ns || crate::scenario::INT_RATES.contains(rate);
+        *slot = if known { *rate } else { crate::scenario::INT_RATES[0] } as f64;
+    }
+    rates
+}
+
+/// Where ports mark, and for each speed which of these its ports have, or `NO_ECN`.
+fn marking(scenario: &Scenario, speeds: &[u64]) -> (Vec<EcnPoint>, Vec<u8>) {
+    let marked = scenario.schemes.iter().any(|s| s.transport.takes_marks());
+    let mut points = Vec::new();
+    let of_speed = |&rate: &u64| -> u8 {
+        let Some(config) = scenario.switch.ecn.as_ref().filter(|_| marked) else { return NO_ECN };
+        let own = config.by_rate.iter().find(|t| t.rate.0 == rate);
+        let point = own.map(|t| EcnPoint { k_min: clamp(t.k_min.0), k_max: clamp(t.k_max.0), p_max: t.p_max });
+        points.push(point.unwrap_or(EcnPoint { k_min: 0, k_max: 0, p_max: 0.0 }));
+        (points.len() - 1) as u8
+    };
+    let by_speed = speeds.iter().map(of_speed).collect();
+    (points, by_speed)
+}
+
+/// The ports of the network, and those of hosts once more as NICs. Wires and marking are by speed.
+fn ports(
+    scenario: &Scenario,
+    speeds: &[u64],
+    switch_rates: &[u64],
+    wires: &[Wire],
+    ecn_by_speed: &[u8],
+) -> (Vec<Port>, Vec<Nic>) {
+    let graph = &scenario.graph;
+    let uses_pint = scenario.schemes.iter().any(|s| s.params.profile().telemetry == Telemetry::Pint);
+    let reacts_late = scenario.switch.pfc.is_some_and(|pfc| pfc.reaction.0 != 0);
+    let mut nics = Vec::new();
+    let mut ports = Vec::with_capacity(graph.ports.len());
+    for (i, p) in graph.ports.iter().enumerate() {
+        let speed = speeds.binary_search(&p.rate.0).unwrap_or(0);
+        let mut port = Port::new(p.node, p.delay.0, p.peer, graph.first[p.peer as usize], p.peer_port, speed as u8);
+        port.ps_per_byte = wires[speed].ps_per_byte();
+        port.peer_is_host = graph.is_host(p.peer);
+        if p.error_rate > 0.0 || !scenario.failures.outages.is_empty() || reacts_late {
+            port.watched |= WATCHED;
+        }
+        if uses_pint && !graph.is_host(p.node) {
+            port.watched |= MEASURED;
+        }
+        if graph.is_host(p.node) {
+            port.nic = nics.len() as u32;
+            nics.push(Nic::new(i as u32));
+        } else {
+            port.ecn = ecn_by_speed[speed];
+            port.strict = scenario.switch.strict;
+            port.rate_code = switch_rates.iter().position(|r| *r == p.rate.0).unwrap_or(0).min(MAX_RATES - 1) as u8;
+        }
+        ports.push(port);
+    }
+    (ports, nics)
+}
+
+/// The tiers of ports by name, and that of each port.
+fn tiers(graph: &Graph) -> (Vec<String>, Vec<u8>) {
+    let mut names: Vec<String> = Vec::new();
+    let mut tier_of = std::collections::BTreeMap::new();
+    let mut port_tier = Vec::with_capacity(graph.ports.len());
+    for p in &graph.ports {
+        let ends = [p.node, p.peer].map(|n| graph.tiers[n as usize]);
+        let index = *tier_of.entry(ends).or_insert_with(|| {
+            names.push(ends.map(crate::topology::tier_name).join("->"));
+            names.len() - 1
+        });
+        port_tier.push(index as u8);
+    }
+    (names, port_tier)
 }
 
 /// Refuses buffers by which more might wait at one port than is counted: bytes of queues have 32 bits.

@@ -20,7 +20,7 @@ use super::section::Variants as _;
 use super::switch::Accounting;
 use super::topology::{GraphTopology, TopologyKind, Xgft};
 use super::value::{HostSet, Hosts, Name, NodeRef};
-use super::workload::{Connections, Incast, IncastMode, LoadOf, Receiver, Rpc, RpcMode, WorkloadKind};
+use super::workload::{Connections, Flows, Incast, IncastMode, LoadOf, Receiver, Rpc, RpcMode, Workload, WorkloadKind};
 
 /// Latest instant a scenario may name.
 const LATEST: Time = Time(1_000 * paceline_proto::units::S);
@@ -320,9 +320,43 @@ fn adapters(spec: &Spec, root: &Node) -> Read<()> {
 }
 
 fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
-    let at = |key: &str| format!("workloads.{index}.{key}");
-    let names: Vec<&str> = spec.schemes.iter().map(|(name, _)| name.as_str()).collect();
-    let known = |field: &str, name: &Name| {
+    let one = OneWorkload { spec, root, index };
+    let scheme = one.scheme()?;
+    one.load()?;
+    let kind = one.kind(&scheme)?;
+    let workload = &mut spec.workloads[index];
+    (workload.scheme, workload.kind) = (Some(scheme), kind);
+    Ok(())
+}
+
+/// A workload that is being checked.
+struct OneWorkload<'a> {
+    spec: &'a Spec,
+    root: &'a Node,
+    index: usize,
+}
+
+impl OneWorkload<'_> {
+    fn at(&self, key: &str) -> String {
+        format!("workloads.{}.{key}", self.index)
+    }
+
+    /// An error about one of its fields.
+    fn bad(&self, key: &str, problem: &str) -> Bad {
+        bad(self.root, &self.at(key), problem)
+    }
+
+    fn own(&self) -> &Workload {
+        &self.spec.workloads[self.index]
+    }
+
+    fn scheme_names(&self) -> Vec<&str> {
+        self.spec.schemes.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Refuses a name that is that of no scheme.
+    fn known(&self, key: &str, name: &Name) -> Read<()> {
+        let names = self.scheme_names();
         if names.contains(&name.0.as_str()) {
             return Ok(());
         }
@@ -330,157 +364,179 @@ fn workload(spec: &mut Spec, root: &Node, index: usize) -> Read<()> {
             Some(near) => format!("no such scheme, did you mean \"{near}\"?"),
             None => "no such scheme".to_string(),
         };
-        Err(allowed(bad(root, field, &hint), clip(&names.join(", "))))
-    };
-    let endless = spec.run.stop == Stop::Completed;
-    let workload = &spec.workloads[index];
-    // Each row may have its own, which is looked at below.
-    let of_rows = match &workload.kind {
-        WorkloadKind::Flows(w) if w.rows.iter().all(|row| row.scheme.is_some()) => {
-            w.rows.first().and_then(|first| first.scheme.clone())
+        Err(allowed(self.bad(key, &hint), clip(&names.join(", "))))
+    }
+
+    /// Its scheme; the only one where none is named.
+    fn scheme(&self) -> Read<Name> {
+        let (names, own) = (self.scheme_names(), self.own());
+        // Each row may have its own, which is looked at with the rows.
+        let of_rows = match &own.kind {
+            WorkloadKind::Flows(w) if w.rows.iter().all(|row| row.scheme.is_some()) => {
+                w.rows.first().and_then(|first| first.scheme.clone())
+            }
+            _ => None,
+        };
+        match (&own.scheme, of_rows) {
+            (Some(name), _) => self.known("scheme", name).map(|()| name.clone()),
+            (None, _) if names.len() == 1 => Ok(Name(names[0].to_string())),
+            (None, Some(first)) => Ok(first),
+            (None, None) => Err(allowed(self.bad("scheme", "missing"), clip(&names.join(", ")))),
         }
-        _ => None,
-    };
-    let scheme = match (&workload.scheme, of_rows) {
-        (Some(name), _) => known(&at("scheme"), name).map(|()| name.clone())?,
-        (None, _) if names.len() == 1 => Name(names[0].to_string()),
-        (None, Some(first)) => first,
-        (None, None) => return Err(allowed(bad(root, &at("scheme"), "missing"), clip(&names.join(", ")))),
-    };
-    let start = workload.start;
-    let window = |end: Option<Time>, duration: Option<Duration>, other_limit: bool, others: &str| {
+    }
+
+    /// Refuses a load of which the share of a link cannot be worked out.
+    fn load(&self) -> Read<()> {
+        let kind = &self.own().kind;
+        if let WorkloadKind::OnOff(w) = kind
+            && matches!(w.load.of, LoadOf::Link(_))
+        {
+            let problem = "the share of a link is not worked out for traffic that prefers its rack";
+            return Err(allowed(self.bad("load.of", problem), "\"host\", \"tor_uplink\""));
+        }
+        let share_of = match kind {
+            WorkloadKind::Poisson(w) => Some(&w.load.of),
+            WorkloadKind::Incast(Incast { mode: IncastMode::Poisson(mode), .. }) => Some(&mode.load.of),
+            WorkloadKind::Rpc(Rpc { mode: RpcMode::Open(mode), .. }) => Some(&mode.load.of),
+            _ => None,
+        };
+        let by_number = matches!(self.spec.routing.choice, PathChoice::DModK | PathChoice::SModK);
+        if by_number && matches!(share_of, Some(LoadOf::Link(_))) {
+            let problem =
+                "the share of a link is worked out for paths by chance, and routing.choice takes them by number";
+            return Err(allowed(self.bad("load.of", problem), "\"host\", \"tor_uplink\""));
+        }
+        Ok(())
+    }
+
+    /// When arrivals end: given as an instant or by how long they last. Nothing else may end them but the run, unless
+    /// `other_limit`; `others` are what could.
+    fn end(
+        &self,
+        end: Option<Time>,
+        duration: Option<Duration>,
+        other_limit: bool,
+        others: &str,
+    ) -> Read<Option<Time>> {
+        let start = self.own().start;
         let end = match (end, duration) {
             (Some(_), Some(_)) => {
-                return Err(allowed(bad(root, &at("duration"), "given beside end"), "one of end and duration"));
+                return Err(allowed(self.bad("duration", "given beside end"), "one of end and duration"));
             }
             (None, Some(duration)) if start + duration > LATEST => {
-                return Err(allowed(
-                    bad(root, &at("duration"), "ends too late"),
-                    format!("start + duration up to {LATEST}"),
-                ));
+                let error = self.bad("duration", "ends too late");
+                return Err(allowed(error, format!("start + duration up to {LATEST}")));
             }
             (None, Some(duration)) => Some(start + duration),
             (Some(end), None) if end <= start => {
                 let problem = format!("not after start ({start})");
-                return Err(allowed(bad(root, &at("end"), &problem), "an instant after start"));
+                return Err(allowed(self.bad("end", &problem), "an instant after start"));
             }
             (end, None) => end,
         };
-        if end.is_none() && !other_limit && endless {
+        if end.is_none() && !other_limit && self.spec.run.stop == Stop::Completed {
             let choices = format!("one of end, duration{others}, or an instant for run.stop");
-            return Err(allowed(bad(root, &at("end"), "missing: the arrivals would never end"), choices));
+            return Err(allowed(self.bad("end", "missing: the arrivals would never end"), choices));
         }
         Ok(end)
-    };
-    let hosts = match &workload.kind {
-        WorkloadKind::Poisson(w) => Some(&w.hosts),
-        WorkloadKind::OnOff(w) => Some(&w.hosts),
-        WorkloadKind::Incast(w) => Some(&w.hosts),
-        WorkloadKind::Permutation(w) => Some(&w.hosts),
-        WorkloadKind::AllToAll(w) => Some(&w.hosts),
-        WorkloadKind::ScatterGather(w) => Some(&w.hosts),
-        WorkloadKind::Mpi(w) => Some(&w.hosts),
-        WorkloadKind::Flows(_) | WorkloadKind::Rpc(_) => None,
-    };
-    let share_of = match &workload.kind {
-        WorkloadKind::Poisson(w) => Some(&w.load.of),
-        WorkloadKind::Incast(Incast { mode: IncastMode::Poisson(mode), .. }) => Some(&mode.load.of),
-        WorkloadKind::Rpc(Rpc { mode: RpcMode::Open(mode), .. }) => Some(&mode.load.of),
-        _ => None,
-    };
-    if let WorkloadKind::OnOff(w) = &workload.kind
-        && matches!(w.load.of, LoadOf::Link(_))
-    {
-        let problem = "the share of a link is not worked out for traffic that prefers its rack";
-        return Err(allowed(bad(root, &at("load.of"), problem), "\"host\", \"tor_uplink\""));
     }
-    let by_number = matches!(spec.routing.choice, PathChoice::DModK | PathChoice::SModK);
-    if by_number && matches!(share_of, Some(LoadOf::Link(_))) {
-        let problem = "the share of a link is worked out for paths by chance, and routing.choice takes them by number";
-        return Err(allowed(bad(root, &at("load.of"), problem), "\"host\", \"tor_uplink\""));
+
+    /// Refuses a node that is no host.
+    fn host(&self, key: &str, node: &NodeRef) -> Read<()> {
+        host(self.spec.topology.kind.hosts(), node, self.root, &self.at(key))
     }
-    let count = spec.topology.kind.hosts();
-    // Names are looked up when the network is built.
-    let by_id = !matches!(spec.topology.kind, TopologyKind::Graph(_));
-    let known_hosts = |set: &HostSet, key: &str| {
+
+    fn hosts(&self, key: &str, set: &HostSet) -> Read<()> {
         let HostSet::Listed(entries) = set else { return Ok(()) };
+        // Names are looked up when the network is built.
+        let by_id = !matches!(self.spec.topology.kind, TopologyKind::Graph(_));
         entries.iter().try_for_each(|entry| match entry {
-            Hosts::Node(node) => host(count, node, root, &at(key)),
-            Hosts::Range(_, high, _) if by_id => host(count, &NodeRef::Id(*high), root, &at(key)),
+            Hosts::Node(node) => self.host(key, node),
+            Hosts::Range(_, high, _) if by_id => self.host(key, &NodeRef::Id(*high)),
             Hosts::Range(..) => Ok(()),
         })
-    };
-    if let Some(hosts) = hosts {
-        known_hosts(hosts, "hosts")?;
     }
-    let mut kind = workload.kind.clone();
-    match &mut kind {
-        WorkloadKind::Poisson(w) => {
-            w.end = window(w.end, w.duration.take(), w.max_flows.is_some(), ", max_flows")?;
-        }
-        WorkloadKind::Incast(w) => {
-            if let Receiver::Host(node) = &w.receiver {
-                host(count, node, root, &at("receiver"))?;
+
+    /// Refuses flows of a table that has none, or is in two places, or has some that cannot be.
+    fn table(&self, w: &Flows) -> Read<()> {
+        match (&w.file, w.rows.is_empty()) {
+            (Some(_), false) => {
+                return Err(allowed(self.bad("rows", "given beside file"), "one of file and rows"));
             }
-            if let IncastMode::Poisson(mode) = &mut w.mode {
-                mode.end = window(mode.end, mode.duration.take(), false, "")?;
-            }
-        }
-        WorkloadKind::Flows(w) => {
-            match (&w.file, w.rows.is_empty()) {
-                (Some(_), false) => {
-                    return Err(allowed(bad(root, &at("rows"), "given beside file"), "one of file and rows"));
+            (None, true) => {
+                let error = self.bad("rows", "missing");
+                // A list that is given has a value.
+                if error.0.1.value.is_some() {
+                    return Err(allowed(self.bad("rows", "no flows"), "at least one"));
                 }
-                (None, true) => {
-                    let error = bad(root, &at("rows"), "missing");
-                    // A list that is given has a value.
-                    if error.0.1.value.is_some() {
-                        return Err(allowed(bad(root, &at("rows"), "no flows"), "at least one"));
-                    }
-                    return Err(allowed(error, "one of file and rows"));
-                }
-                _ => {}
+                return Err(allowed(error, "one of file and rows"));
             }
-            for (i, row) in w.rows.iter().enumerate() {
-                if row.src == row.dst {
-                    return Err(allowed(bad(root, &at(&format!("rows.{i}.dst")), "same as src"), "another host"));
-                }
-                host(count, &row.src, root, &at(&format!("rows.{i}.src")))?;
-                host(count, &row.dst, root, &at(&format!("rows.{i}.dst")))?;
-                if let Some(name) = &row.scheme {
-                    known(&at(&format!("rows.{i}.scheme")), name)?;
-                }
+            _ => {}
+        }
+        for (i, row) in w.rows.iter().enumerate() {
+            if row.src == row.dst {
+                return Err(allowed(self.bad(&format!("rows.{i}.dst"), "same as src"), "another host"));
+            }
+            self.host(&format!("rows.{i}.src"), &row.src)?;
+            self.host(&format!("rows.{i}.dst"), &row.dst)?;
+            if let Some(name) = &row.scheme {
+                self.known(&format!("rows.{i}.scheme"), name)?;
             }
         }
-        WorkloadKind::OnOff(w) => {
-            w.end = window(w.end, w.duration.take(), false, "")?;
-        }
-        WorkloadKind::Rpc(w) => {
-            known_hosts(&w.clients, "clients")?;
-            known_hosts(&w.servers, "servers")?;
-            w.end = window(w.end, w.duration.take(), false, "")?;
-            streams(spec, root, &at("kind"), &scheme)?;
-        }
-        WorkloadKind::ScatterGather(w) => {
-            w.end = window(w.end, w.duration.take(), w.max_queries.is_some(), ", max_queries")?;
-            if w.connections == Connections::Open {
-                streams(spec, root, &at("connections"), &scheme)?;
-            }
-            reliable(spec, root, &at("scheme"), &scheme)?;
-            any_instant(spec, root, &at("kind"))?;
-        }
-        WorkloadKind::Mpi(w) => {
-            if w.connections == Connections::Open {
-                streams(spec, root, &at("connections"), &scheme)?;
-            }
-            reliable(spec, root, &at("scheme"), &scheme)?;
-            any_instant(spec, root, &at("kind"))?;
-        }
-        WorkloadKind::Permutation(_) | WorkloadKind::AllToAll(_) => {}
+        Ok(())
     }
-    let workload = &mut spec.workloads[index];
-    (workload.scheme, workload.kind) = (Some(scheme), kind);
-    Ok(())
+
+    /// What kind it is, with the end of its arrivals in place of how long they last.
+    fn kind(&self, scheme: &Name) -> Read<WorkloadKind> {
+        let (spec, root) = (self.spec, self.root);
+        let mut kind = self.own().kind.clone();
+        match &mut kind {
+            WorkloadKind::Poisson(w) => {
+                self.hosts("hosts", &w.hosts)?;
+                w.end = self.end(w.end, w.duration.take(), w.max_flows.is_some(), ", max_flows")?;
+            }
+            WorkloadKind::Incast(w) => {
+                self.hosts("hosts", &w.hosts)?;
+                if let Receiver::Host(node) = &w.receiver {
+                    self.host("receiver", node)?;
+                }
+                if let IncastMode::Poisson(mode) = &mut w.mode {
+                    mode.end = self.end(mode.end, mode.duration.take(), false, "")?;
+                }
+            }
+            WorkloadKind::Flows(w) => self.table(w)?,
+            WorkloadKind::OnOff(w) => {
+                self.hosts("hosts", &w.hosts)?;
+                w.end = self.end(w.end, w.duration.take(), false, "")?;
+            }
+            WorkloadKind::Rpc(w) => {
+                self.hosts("clients", &w.clients)?;
+                self.hosts("servers", &w.servers)?;
+                w.end = self.end(w.end, w.duration.take(), false, "")?;
+                streams(spec, root, &self.at("kind"), scheme)?;
+            }
+            WorkloadKind::ScatterGather(w) => {
+                self.hosts("hosts", &w.hosts)?;
+                w.end = self.end(w.end, w.duration.take(), w.max_queries.is_some(), ", max_queries")?;
+                if w.connections == Connections::Open {
+                    streams(spec, root, &self.at("connections"), scheme)?;
+                }
+                reliable(spec, root, &self.at("scheme"), scheme)?;
+                any_instant(spec, root, &self.at("kind"))?;
+            }
+            WorkloadKind::Mpi(w) => {
+                self.hosts("hosts", &w.hosts)?;
+                if w.connections == Connections::Open {
+                    streams(spec, root, &self.at("connections"), scheme)?;
+                }
+                reliable(spec, root, &self.at("scheme"), scheme)?;
+                any_instant(spec, root, &self.at("kind"))?;
+            }
+            WorkloadKind::Permutation(w) => self.hosts("hosts", &w.hosts)?,
+            WorkloadKind::AllToAll(w) => self.hosts("hosts", &w.hosts)?,
+        }
+        Ok(kind)
+    }
 }
 
 /// Refuses connections that stay open where transports know messages only, and where both ends go back together.
