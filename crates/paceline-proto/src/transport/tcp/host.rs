@@ -510,8 +510,11 @@ mod tests {
         }
     }
 
-    /// The number after that of the last packet of each connection in a host's queue: by the queue, and by the connections.
-    fn numbers(host: &Host) -> (BTreeMap<(u32, bool), u64>, BTreeMap<(u32, bool), u64>) {
+    /// By slot, and whether it is a receiver's: the number after that of a connection's last packet in the queue.
+    type Numbers = BTreeMap<(u32, bool), u64>;
+
+    /// By a host's queue, and by its connections.
+    fn numbers(host: &Host) -> (Numbers, Numbers) {
         let packets = (host.queue.first + 1..).zip(&host.queue.packets);
         let seen = packets.map(|(number, (h, _))| ((h.flow, h.is(TO_SENDER)), number)).collect();
         let out = (0..).zip(&host.senders).filter_map(|(i, out)| Some(((i, false), out.as_ref()?.queued)));
