@@ -109,6 +109,8 @@ class HomaHost(Host):
         self.waking = NEVER
         self.asked: dict[int, int] = {}
         """By sender: no other RESEND before."""
+        self.levels: dict[int, int] = {}
+        """Of the senders that are granted, the best first, as they were when anything last changed."""
         self.spacing = lasts(FULL, self.star.down[self.number].rate)
 
     def level(self, size: int, left: int) -> int:
@@ -303,6 +305,7 @@ class HomaHost(Host):
         self.listen(state, max(now, state.active + self.settings["resend_timeout"]))
         if state.outstanding() < before:
             self.wake_all()
+        self.reorder(message.src)
         self.grant()
 
     def in_flight(self, state: Receiving) -> int:
@@ -332,6 +335,24 @@ class HomaHost(Host):
             best.setdefault(state.message.src, state)
         return list(best.values())[: self.star.settings["overcommitment"]]
 
+    def reorder(self, changed: int) -> None:
+        """Levels follow one another without gaps.
+
+        A sender that comes to the front goes one above the one that was there, if there is a level; when the one
+        in front goes, the others stay where they are. All move up if they do not fit.
+        """
+        lowest, highest = self.star.settings["levels"] - 1, self.star.divided[0]
+        senders = [state.message.src for state in self.active()]
+        top = lowest
+        if self.levels and senders:
+            was, top = next(iter(self.levels.items()))
+            if senders[0] == changed != was:
+                top = max(top - 1, min(top, highest))
+            elif senders[0] != was:
+                top += 1
+        top = min(top, lowest + 1 - len(senders))
+        self.levels = {sender: top + place for place, sender in enumerate(senders)}
+
     def grant(self) -> None:
         """Grants what is due, the best message first."""
         now, settings = self.star.now, self.settings
@@ -344,8 +365,7 @@ class HomaHost(Host):
             if full or self.in_flight(state) >= settings["rtt_packets"]:
                 state.grant_at = NEVER
                 continue
-            below = len(active) - 1 - active.index(state)
-            level = max(self.star.divided[0], settings["levels"] - 1 - below)
+            level = max(self.star.divided[0], self.levels[state.message.src])
             if settings["tail_boost"] and state.left() < settings["rtt_packets"]:
                 left = state.left() * PAYLOAD
                 level = min(level, self.level(left, left))
@@ -355,6 +375,7 @@ class HomaHost(Host):
             self.star.tally("permits")
             self.control("grant", state.message, state.message.src, state.granted, level)
             self.listen(state, now + settings["resend_timeout"])
+            self.reorder(state.message.src)
         later = min((state.grant_at for state in active), default=NEVER)
         if later < self.waking:
             self.waking = later
@@ -398,6 +419,7 @@ class HomaHost(Host):
             state.give_up()
             state.doubted, state.grant_at = state.outstanding(), now
         self.listen(state, now + settings["resend_timeout"])
+        self.reorder(message.src)
         self.wake_all()
         self.grant()
         self.port.kick()

@@ -118,7 +118,9 @@ class NdpHost(Host):
         self.answers: deque[Packet] = deque()
         self.rings: tuple[deque[Message], deque[Message]] = (deque(), deque())
         """Messages with repairs to send, and with other packets, each in turn."""
-        self.pulls: deque[Message] = deque()
+        self.pulls: list[Message] = []
+        self.served: tuple[int, int] | None = None
+        """Place of the message that was pulled for last: those behind have their turns before those up to it."""
         self.next_pull = 0
         self.pacing = False
         self.outstanding = 0
@@ -337,14 +339,23 @@ class NdpHost(Host):
             self.pacing = True
             self.star.at(self.next_pull, TIMEOUT, self.pull)
 
+    def place(self, message: Message) -> tuple[int, int]:
+        """By sender, those of a sender as they became known."""
+        return message.src, list(self.receiving).index(message)
+
+    def turn_of(self, message: Message) -> tuple[bool, tuple[int, int]]:
+        return self.served is not None and self.place(message) <= self.served, self.place(message)
+
     def pull(self) -> None:
         self.pacing = False
         if self.pulls and self.room():
-            message = self.pulls.popleft()
+            message = min(self.pulls, key=self.turn_of)
             state = self.receiving[message]
             state.owed -= 1
-            if state.owed:
-                self.pulls.append(message)
+            if not state.owed:
+                self.pulls.remove(message)
+            behind = any(self.place(other) > self.place(message) for other in self.pulls)
+            self.served = self.place(message) if behind else None
             packet = Packet("pull", message, message.src, HIGH)
             self.permit(packet)
             self.answers.append(packet)

@@ -9,8 +9,7 @@
 //! packets of these names). Nobody gives up. Grants and RESENDs are counters and ranges, so that the next grant makes up
 //! for a lost one; a RESEND's data has the highest scheduled priority. The authors' option to overcommit more while the
 //! downlink idles is left out. A BUSY forgets the RESEND it answers; over Aeolus it also says that the
-//! grants outstanding are held, not lost. A scheduled packet has the priority of the latest grant, not of its own; a
-//! message that comes to rank first has the level of its rank, not the next higher one that is unused. A grant restarts the receiver's wait for a RESEND, as a new packet or BUSY does. Over Aeolus an ACK condemns no earlier packet, as paths may be
+//! grants outstanding are held, not lost. A scheduled packet has the priority of the latest grant, not of its own. A grant restarts the receiver's wait for a RESEND, as a new packet or BUSY does. Over Aeolus an ACK condemns no earlier packet, as paths may be
 //! sprayed: only the probe's answer does; and what a RESEND asks for is granted as well, as it may be lost again. See also [`cutoffs`].
 
 pub mod cutoffs;

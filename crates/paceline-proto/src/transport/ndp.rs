@@ -11,8 +11,8 @@
 //! for; the timeout works also with return to sender, and is not adapted to the round trip. Whether a returned packet's path is to blame
 //! follows from tallies that are halved, not from a ring of answers. Over Aeolus data are one queue, but answers and pulls keep their class above
 //! it, and an ACK condemns no earlier packet, as paths are sprayed: only the probe's answer does. What comes for a message that is complete is answered by
-//! [`Kind::Done`]: its ACKs may all be lost. The receiver has no preference among messages, and pulls them in the
-//! order in which pulls became due. See also [`switch`] and [`paths`].
+//! [`Kind::Done`]: its ACKs may all be lost. The receiver has no preference among messages, and pulls them in order of
+//! their senders, not of flows' numbers. See also [`switch`] and [`paths`].
 
 pub mod params;
 pub mod paths;

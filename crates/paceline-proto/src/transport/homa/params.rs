@@ -141,11 +141,8 @@ impl Params {
         .min(self.first_scheduled() - 1)
     }
 
-    /// Level of scheduled packets of the message that ranks `rank` (from 0) of `active`: the active ones use the lowest
-    /// levels, the shortest the highest of these (facts 2.3).
-    #[inline]
-    pub(super) fn scheduled_level(&self, rank: usize, active: usize) -> u8 {
-        let below = active.saturating_sub(rank + 1).min(usize::from(MAX_LEVELS)) as u8;
-        self.lowest().saturating_sub(below).max(self.first_scheduled())
+    /// Levels of scheduled packets, the lowest ones.
+    pub(super) fn scheduled_levels(&self) -> u8 {
+        self.level_count() - self.first_scheduled()
     }
 }

@@ -1,4 +1,8 @@
-//! Which messages a receiver grants: the shortest of each sender, and of these the shortest few.
+//! Which messages a receiver grants: the shortest of each sender, and of these the shortest few; and which scheduled level each has.
+//!
+//! The granted senders have levels one after another (facts 2.3), as in the authors' simulator. Who comes to the front takes the level above,
+//! where one is left, so that it does not queue behind what was granted before; when the first leaves, the others keep their levels. They
+//! move up only where there would not be enough of them below.
 //!
 //! Work is done when a message begins, ends or changes places, not per packet: the few active messages are a short sorted list,
 //! the others wait in heaps whose outdated entries are skipped when they come up.
@@ -33,6 +37,10 @@ pub(super) struct Ranking {
     active: Vec<(Key, u32)>,
     /// Most of them.
     degree: usize,
+    /// Scheduled levels.
+    levels: i64,
+    /// Level of the best message, from 0, the highest. Below 0 where more messages are granted than there are levels: the first share one.
+    first: i64,
     peers: Vec<Peer>,
     /// The best waiting message of each sender that has no active one, and outdated entries.
     queue: BinaryHeap<Reverse<(Key, u32)>>,
@@ -41,9 +49,11 @@ pub(super) struct Ranking {
 }
 
 impl Ranking {
-    pub(super) fn new(degree: u32) -> Self {
-        let degree = degree.max(1) as usize;
-        Self { active: Vec::new(), degree, peers: Vec::new(), queue: BinaryHeap::new(), keys: Vec::new() }
+    /// `degree`: the most messages granted at a time; `levels`: scheduled levels.
+    pub(super) fn new(degree: u32, levels: u8) -> Self {
+        let (degree, levels) = (degree.max(1) as usize, i64::from(levels.max(1)));
+        let (peers, queue, keys) = (Vec::new(), BinaryHeap::new(), Vec::new());
+        Self { active: Vec::new(), degree, levels, first: levels, peers, queue, keys }
     }
 
     /// Messages granted now, best first.
@@ -56,6 +66,32 @@ impl Ranking {
     #[inline]
     pub(super) fn rank(&self, slot: u32) -> Option<usize> {
         self.active.iter().position(|(key, _)| key.slot == slot)
+    }
+
+    /// Level of the active message that has this place, from 0, the highest of the scheduled ones.
+    #[inline]
+    pub(super) fn level(&self, rank: usize) -> u8 {
+        (self.first + rank as i64).clamp(0, self.levels - 1) as u8
+    }
+
+    /// The sender of the best message.
+    fn front(&self) -> Option<u32> {
+        self.active.first().map(|(_, peer)| *peer)
+    }
+
+    /// Moves the levels after one sender's message has come, gone or changed places; `before` was in front.
+    fn settle(&mut self, before: Option<u32>, peer: u32) {
+        let after = self.front();
+        if before == after {
+        } else if after == Some(peer) {
+            self.first -= i64::from(self.first > 0);
+        } else {
+            self.first += 1;
+        }
+        self.first = self.first.min(self.levels - self.active.len() as i64);
+        if after.is_none() {
+            self.first = self.levels;
+        }
     }
 
     fn waits(&self, key: &Key) -> bool {
@@ -74,17 +110,23 @@ impl Ranking {
         if self.keys[i] == Some(key) {
             return;
         }
+        let before = self.front();
+        self.place(peer, key);
+        self.settle(before, peer);
+    }
+
+    fn place(&mut self, peer: u32, key: Key) {
         if let Some(rank) = self.rank(key.slot).filter(|_| key.ungranted > 0) {
             // Grants only bring a message forward, and what brings it back is rare: then it competes anew.
             let better = key < self.active[rank].0;
-            self.keys[i] = Some(key);
+            self.keys[key.slot as usize] = Some(key);
             if better {
                 self.active[rank].0 = key;
                 self.active[..=rank].sort_unstable();
                 return;
             }
         }
-        self.remove(key.slot);
+        self.leave(key.slot);
         if key.ungranted > 0 {
             self.insert(peer, key);
         }
@@ -142,15 +184,22 @@ impl Ranking {
 
     /// The message needs no more grants.
     pub(super) fn remove(&mut self, slot: u32) {
+        let before = self.front();
+        if let Some(peer) = self.leave(slot) {
+            self.settle(before, peer);
+        }
+    }
+
+    /// Returns the message's sender if it was active.
+    fn leave(&mut self, slot: u32) -> Option<u32> {
         if let Some(key) = self.keys.get_mut(slot as usize) {
             *key = None;
         }
-        let Some(rank) = self.rank(slot) else { return };
-        let (_, peer) = self.active.remove(rank);
-        self.peers[peer as usize].active = false;
-        self.offer(peer);
+        let (_, gone) = self.active.remove(self.rank(slot)?);
+        self.peers[gone as usize].active = false;
+        self.offer(gone);
         while self.active.len() < self.degree {
-            let Some(Reverse((key, peer))) = self.queue.pop() else { return };
+            let Some(Reverse((key, peer))) = self.queue.pop() else { break };
             let whose = &mut self.peers[peer as usize];
             if whose.offered != Some(key) {
                 continue;
@@ -165,6 +214,7 @@ impl Ranking {
                 self.offer(peer);
             }
         }
+        Some(gone)
     }
 }
 
@@ -186,7 +236,7 @@ mod tests {
     /// of the worst.
     #[test]
     fn the_shortest_of_each_sender_compete() {
-        let mut r = Ranking::new(2);
+        let mut r = Ranking::new(2, 7);
         r.set(0, key(0, 50));
         r.set(0, key(1, 60));
         r.set(1, key(2, 40));
@@ -203,11 +253,59 @@ mod tests {
         assert_eq!(active(&r), [0, 2], "its turn comes later when more of it is missing");
     }
 
+    /// Sender and level of each active message.
+    fn levels(r: &Ranking) -> Vec<(u32, u8)> {
+        r.active.iter().enumerate().map(|(rank, (_, peer))| (*peer, r.level(rank))).collect()
+    }
+
+    /// Facts 2.3: as many of the lowest levels as there are messages; a newcomer in front takes the level above, and the others keep
+    /// theirs while it is there and when it has left.
+    #[test]
+    fn a_newcomer_in_front_takes_the_next_unused_level() {
+        let mut r = Ranking::new(2, 7);
+        r.set(0, key(0, 50));
+        assert_eq!(levels(&r), [(0, 6)]);
+        r.set(1, key(1, 60));
+        assert_eq!(levels(&r), [(0, 5), (1, 6)], "one behind it: there is no level below");
+        r.set(2, key(2, 40));
+        assert_eq!(levels(&r), [(2, 4), (0, 5)]);
+        r.set(1, key(1, 30));
+        assert_eq!(levels(&r), [(1, 3), (2, 4)], "one that waited comes to the front like a newcomer");
+        r.remove(1);
+        assert_eq!(levels(&r), [(2, 4), (0, 5)]);
+        r.set(2, key(2, 70));
+        assert_eq!(levels(&r), [(0, 5), (2, 6)]);
+        r.remove(2);
+        assert_eq!(levels(&r), [(0, 5)], "what was granted before stays ahead of what comes behind it");
+        r.set(0, key(3, 20));
+        assert_eq!(levels(&r), [(0, 5)], "another message of the same sender");
+        r.remove(3);
+        r.remove(0);
+        r.set(3, key(4, 90));
+        assert_eq!(levels(&r), [(3, 6)], "with nobody left all levels are unused");
+    }
+
+    /// Newcomers use the levels up; then the others are moved down. With more messages than levels the first share the highest.
+    #[test]
+    fn levels_run_out() {
+        let mut r = Ranking::new(4, 3);
+        for (slot, level) in [(0, 2), (1, 1), (2, 0), (3, 0)] {
+            r.set(slot, key(slot, 90 - slot));
+            assert_eq!(levels(&r)[0], (slot, level));
+        }
+        assert_eq!(levels(&r), [(3, 0), (2, 0), (1, 1), (0, 2)]);
+        let mut r = Ranking::new(1, 3);
+        for slot in 0..5 {
+            r.set(slot, key(slot, 90 - slot));
+        }
+        assert_eq!(levels(&r), [(4, 0)]);
+    }
+
     /// A thousand messages of two senders for one place: each stands in the queue once. With an entry for each message that came, a run
     /// took time by the square of their number.
     #[test]
     fn a_sender_stands_in_the_queue_once() {
-        let mut r = Ranking::new(1);
+        let mut r = Ranking::new(1, 7);
         for slot in 0..1000 {
             r.set(slot % 2, key(slot, 1 + slot));
         }
@@ -222,7 +320,7 @@ mod tests {
         /// The same as sorting everything anew each time, but for equal keys that differ in nothing.
         #[test]
         fn same_as_sorting(steps in prop::collection::vec((0u32..12, 0u32..20), 0..300), degree in 1u32..5) {
-            let mut r = Ranking::new(degree);
+            let mut r = Ranking::new(degree, 7);
             let mut model = BTreeMap::new();
             for (slot, ungranted) in steps {
                 let (peer, k) = (slot % 4, key(slot, ungranted));
@@ -237,6 +335,8 @@ mod tests {
                 best.sort_unstable();
                 best.truncate(degree as usize);
                 prop_assert_eq!(active(&r), best.into_iter().map(|k| k.slot).collect::<Vec<_>>());
+                let levels: Vec<u8> = levels(&r).into_iter().map(|(_, level)| level).collect();
+                prop_assert!(levels.windows(2).all(|w| w[0] + 1 == w[1]) && levels.iter().all(|l| *l < 7), "{:?}", levels);
             }
         }
     }

@@ -104,7 +104,7 @@ impl Receivers {
     pub(super) fn new(params: &Params) -> Self {
         Self {
             messages: Vec::new(),
-            ranking: Ranking::new(params.overcommitment),
+            ranking: Ranking::new(params.overcommitment, params.scheduled_levels()),
             peers: BTreeMap::new(),
             resend_after: Vec::new(),
             outstanding: 0,
@@ -263,14 +263,14 @@ impl Receivers {
                 self.grant_timer = next;
                 return;
             };
-            let (rank, active) = (self.ranking.rank(slot).unwrap_or(0), self.ranking.active().len());
+            let scheduled = self.ranking.level(self.ranking.rank(slot).unwrap_or(0));
             let m = &mut self.messages[slot as usize];
             let room = !params.cap_outstanding || self.outstanding < cap;
             if m.in_flight(plain) >= params.rtt_packets.max(1) || !room {
                 m.grant_at = Time::NEVER;
                 continue;
             }
-            let mut level = params.scheduled_level(rank, active);
+            let mut level = params.first_scheduled() + scheduled;
             let left = m.ungranted(plain);
             if params.tail_boost && left < params.rtt_packets {
                 let bytes = u64::from(left) * u64::from(params.sizes.payload);

@@ -1,6 +1,7 @@
 //! NDP's receiving side: an answer per packet, and pulls at the pace of the host's link.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use super::params::Params;
 use crate::transport::message::{
@@ -28,12 +29,60 @@ struct Inbound {
     answered: u64,
 }
 
+/// Messages that are owed pulls. They have turns in order of their senders, round after round: who becomes due behind the one just served
+/// has its turn in the same round. htsim goes by the numbers of flows, which in an incast are usually in this order, too. An order that follows
+/// from arrivals is another matter: it takes 16 messages of two packets 5 % longer in the mean.
+#[derive(Clone, Debug, Default)]
+struct Turns {
+    /// The next first; some may be owed nothing any more.
+    queue: BinaryHeap<Reverse<Turn>>,
+    round: u64,
+    /// Whose turn was last, if others are to come in this round.
+    last: Option<Turn>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Turn {
+    round: u64,
+    peer: u32,
+    slot: u32,
+}
+
+impl Turns {
+    fn push(&mut self, peer: u32, slot: u32) {
+        let mut turn = Turn { round: self.round, peer, slot };
+        turn.round += u64::from(self.last.is_some_and(|last| turn <= last));
+        self.queue.push(Reverse(turn));
+    }
+
+    /// The next one in turn, which is taken off the list as all before it that are owed nothing.
+    fn pop(&mut self, messages: &mut [Inbound]) -> Option<u32> {
+        let turn = self.first(messages)?;
+        self.queue.pop();
+        messages[turn.slot as usize].listed = false;
+        let others = self.first(messages).is_some_and(|next| next.round == turn.round);
+        (self.round, self.last) = if others { (turn.round, Some(turn)) } else { (turn.round + 1, None) };
+        Some(turn.slot)
+    }
+
+    fn first(&mut self, messages: &mut [Inbound]) -> Option<Turn> {
+        loop {
+            let Reverse(turn) = *self.queue.peek()?;
+            let m = &mut messages[turn.slot as usize];
+            if m.pending > 0 {
+                return Some(turn);
+            }
+            m.listed = false;
+            self.queue.pop();
+        }
+    }
+}
+
 /// All messages a host is receiving, and its pull pacer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Receivers {
     messages: Vec<Inbound>,
-    /// Messages that are owed pulls, in turn; some may have been served otherwise.
-    ring: VecDeque<u32>,
+    turns: Turns,
     /// Pulls owed to all messages.
     waiting: u64,
     /// Pulls of all messages that no packet has answered yet.
@@ -170,7 +219,7 @@ impl Receivers {
         self.waiting += u64::from(m.pending - before);
         if m.pending > 0 && !m.listed {
             m.listed = true;
-            self.ring.push_back(slot);
+            self.turns.push(m.peer, slot);
         }
     }
 
@@ -190,34 +239,28 @@ impl Receivers {
         if now < self.next_timeout(params) {
             return;
         }
-        while let Some(slot) = self.ring.pop_front() {
-            let m = &mut self.messages[slot as usize];
-            m.listed = false;
-            if m.pending == 0 {
-                continue;
-            }
-            m.pending -= 1;
-            m.pulls += 1;
-            self.outstanding += 1;
-            if m.pending > 0 {
-                m.listed = true;
-                self.ring.push_back(slot);
-            }
-            control.push_back(Header {
-                kind: Kind::Pull,
-                priority: params.control_priority,
-                flags: TO_SENDER,
-                size: params.sizes.control_frame(),
-                flow: slot,
-                peer: m.peer,
-                seq: 0,
-                ext: m.pulls,
-            });
-            self.waiting -= 1;
-            self.next_pull = now + params.pull_interval;
-            counters.permits += 1;
-            return;
+        let Some(slot) = self.turns.pop(&mut self.messages) else { return };
+        let m = &mut self.messages[slot as usize];
+        m.pending -= 1;
+        m.pulls += 1;
+        self.outstanding += 1;
+        if m.pending > 0 {
+            m.listed = true;
+            self.turns.push(m.peer, slot);
         }
+        control.push_back(Header {
+            kind: Kind::Pull,
+            priority: params.control_priority,
+            flags: TO_SENDER,
+            size: params.sizes.control_frame(),
+            flow: slot,
+            peer: m.peer,
+            seq: 0,
+            ext: m.pulls,
+        });
+        self.waiting -= 1;
+        self.next_pull = now + params.pull_interval;
+        counters.permits += 1;
     }
 
     pub(super) fn forget(&mut self, slot: u32) {
