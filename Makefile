@@ -53,8 +53,11 @@ pictures: setup ## Draws the pictures of README and docs anew, in about an hour 
 # Property tests draw the same cases every time, so that one commit always passes or always fails.
 PROPTEST_RNG_SEED ?= 1
 
+# The tests are compiled beside the engine, which for minutes uses one core.
 .PHONY: test
-test: setup ## Runs all tests, of Rust and of Python
+test: $(STAMP_PACKAGES) ## Runs all tests, of Rust and of Python
+	@$(CARGO) test --workspace --locked --quiet --no-run & tests=$$!; \
+	  $(MAKE) setup; engine=$$?; wait $$tests && exit $$engine
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked --quiet
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 

@@ -142,7 +142,8 @@ def show_a1(runs: Runs, _scale: Scale) -> Shown:
     """The table."""
     remarks = [
         "Default: 1 µs links, base RTT 12.8 µs. Variant links_4us: the ExpressPass authors' script for 10 Gb/s, base "
-        "RTT 50.8 µs, where a timeout of 20 µs fires for every packet to another pod on an idle network.",
+        "RTT 50.8 µs, where a timeout of 20 µs fires for every packet to another pod on an idle network; 20 µs for "
+        "everything is not run there: each packet would be sent three times over.",
         "RTO 20 µs is that of unscheduled and scheduled packets and of requests; where scheduled ones have 10 ms, as "
         "the paper has it for its table 5, requests have them, too (rto_20us_unscheduled).",
         "Needed over sent, the efficiency: data packets that carry all flows once over those sent. Sent needlessly: "

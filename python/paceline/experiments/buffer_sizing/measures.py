@@ -77,6 +77,8 @@ class Group:
     most_us: F8
     """The same, infinite where it was open."""
     slowdown: F8
+    most_slowdown: F8
+    """The same, infinite where it was open."""
     size_bytes: F8
 
 
@@ -117,6 +119,7 @@ def _facts(folder: Path) -> Facts:
             np.sort(g.qct.value / 1e6),
             np.sort(np.where(g.qct.censored, np.inf, g.qct.value / 1e6)),
             g.slowdown.value,
+            np.where(g.slowdown.censored, np.inf, g.slowdown.value),
             g.slowdown.size_bytes.astype(float),
         )
         for g in queries.groups(results)
@@ -179,9 +182,9 @@ def windows(runs: Iterable[Run]) -> list[Window]:
 def together(runs: Iterable[Run], group: str) -> Group:
     """A group's queries of several runs; the rate is their mean."""
     parts = [window.whole.groups[group] for window in windows(runs)]
-    names = ("qct_us", "most_us", "slowdown", "size_bytes")
-    times, most, slowdowns, sizes = (np.concatenate([getattr(p, name) for p in parts]) for name in names)
-    return Group(sum(p.per_second for p in parts) / len(parts), times, most, slowdowns, sizes)
+    names = ("qct_us", "most_us", "slowdown", "most_slowdown", "size_bytes")
+    samples = (np.concatenate([getattr(p, name) for p in parts]) for name in names)
+    return Group(sum(p.per_second for p in parts) / len(parts), *samples)
 
 
 def queue(runs: Iterable[Run], where: str) -> QueueHistogram:

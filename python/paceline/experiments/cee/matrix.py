@@ -55,18 +55,11 @@ class Kind:
         schemes = _TCP[:1] if scale is Scale.TINY and (self.udp or not self.queries) else _TCP
         if not self.queries:
             return programs.points([programs.ProgramCase(*of) for of in _each(schemes)], scale)
-        # Beside UDP nothing is judged but NewReno: one run shows the others.
         return [
             queries.point(queries.QueryCase(cell, scheme, pfc, self.udp), scale, seed)
             for cell, scheme, pfc in _each(schemes)
-            for seed in self._seeds(scheme, scale)
+            for seed in (seeds(scale) if self.udp else seeds(scale, queries.SEEDS))
         ]
-
-    def _seeds(self, scheme: str, scale: Scale) -> Sequence[int]:
-        """Of queries."""
-        if not self.udp:
-            return seeds(scale, queries.SEEDS)
-        return seeds(scale) if scheme == "new_reno" else (1,)
 
     def rule(self, values: Values) -> list[Claim]:
         """Nothing is claimed."""
@@ -143,8 +136,6 @@ class Kind:
         """Map and table."""
         values = self.measure(runs)
         remarks = queries.remarks(queries.by_case(runs)) if self.queries else programs.remarks(programs.by_case(runs))
-        if self.udp:
-            remarks.append("Beside UDP, CUBIC and Vegas have one seed, NewReno three.")
         table = self.table(values)
         files = {f"{self.id}-cells.csv": self.csv(values), f"{self.id}-cells.md": table.markdown()}
         return Shown(self.drawings(values), [table], remarks, files)
@@ -160,8 +151,6 @@ class Kind:
             measure=self.measure,
             rule=self.rule,
             show=self.show,
-            # Where some cells have more seeds than others, the mean of those there are.
-            pooled=True,
         )
 
 
@@ -178,7 +167,13 @@ _OF_QUERIES: Final = (
 )
 KINDS: Final = (
     Kind("M1", "Queries and background flows", True, False, _OF_QUERIES),
-    Kind("M2", "Queries and background flows beside UDP", True, True, _OF_QUERIES),
+    Kind(
+        "M2",
+        "Queries and background flows beside UDP",
+        True,
+        True,
+        (*_OF_QUERIES, ("unanswered", "share of the queries that are not answered")),
+    ),
     Kind(
         "M3",
         "Message-passing programs",

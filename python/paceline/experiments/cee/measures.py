@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline.analysis import F8, QueueHistogram, jain_index
-from paceline.experiments.cee.setup import LINE_BPS
+from paceline.experiments.cee.setup import FRAME, LINE_BPS, PAYLOAD
 from paceline.results import queue_levels
 from paceline.sweeps.points import Run
 
@@ -141,6 +141,12 @@ def largest_share(flows: dict[int, tuple[F8, F8]], window_us: float, start_us: f
     sent = shares(flows, window_us, start_us)
     total = sent.sum(axis=1)
     return float((sent[total > 0].max(axis=1) / total[total > 0]).max()) if (total > 0).any() else float("nan")
+
+
+def largest_of_capacity(flows: dict[int, tuple[F8, F8]], window_us: float, start_us: float = 0.0) -> float:
+    """Largest part that one flow had of what a link carries of payload in a window; nan without a whole window."""
+    sent = shares(flows, window_us, start_us)
+    return float(sent.max()) / (LINE_BPS / 8 * window_us * 1e-6 * PAYLOAD / FRAME) if sent.size else float("nan")
 
 
 def time_to_fairness(flows: dict[int, tuple[F8, F8]], window_us: float, start_us: float, least: float = 0.9) -> float:

@@ -46,6 +46,9 @@ XON: Final = 81_920
 """Bytes of an ingress port at which it resumes: 80 KB."""
 
 FRAME: Final = 1_500
+PAYLOAD: Final = 1_448
+"""Bytes of a full frame, and of those what is TCP's payload."""
+
 STACK_US: Final = 67.0
 """What the two stacks add to a round trip: 9.5 and 24 µs each way."""
 
@@ -252,8 +255,8 @@ def switch(cell: str, *, pfc: bool) -> Switch:
 
 FRAMING: Final = Framing(
     preset="ethernet",
-    payload="1448B",
-    header="52B",
+    payload=f"{PAYLOAD}B",
+    header=f"{FRAME - PAYLOAD}B",
     ack_header="52B",
     min_frame="64B",
     pfc_frame="64B",

@@ -84,7 +84,17 @@ def verdicts(runs: Runs, _scale: Scale) -> Sequence[Verdict]:
     loads = [measured(runs.one(scheme=name).results()).load for name in _SIZES if name != "HPCC-INT"]
     spread = f"{(min(loads) - 1) * 100:.1f} to {(max(loads) - 1) * 100:.1f} %"
     said = "All but HPCC-INT: the load on the network is higher than that of the payload by about"
-    return [*found, judge.report("H13.page", said, "11 % (50-byte header, 60-byte ACK)", spread)]
+    found.append(judge.report("H13.page", said, "11 % (50-byte header, 60-byte ACK)", spread))
+    with_int, with_pint = (measured(runs.one(scheme=name).results()) for name in ("HPCC-INT", "HPCC-PINT"))
+    more = (with_int.load / with_pint.load - 1) * 100
+    of_data = ((PAYLOAD_BYTES + with_int.header_bytes) / (PAYLOAD_BYTES + with_pint.header_bytes) - 1) * 100
+    stressed = f"{0.7 * min(loads) * 100:.1f} to {0.7 * max(loads) * 100:.1f} %; HPCC-INT {70 * with_int.load:.1f} %"
+    return [
+        *found,
+        judge.report("H13.int", "HPCC-INT: more load than HPCC-PINT, with ACKs", "about 5 %", f"{more:.1f} %"),
+        judge.report("H13.int.data", "HPCC-INT: more load than HPCC-PINT, data alone", "about 5 %", f"{of_data:.1f} %"),
+        judge.report("H13.load70", "Load on the network where payload is 70 %", "more than 77.7 %", stressed),
+    ]
 
 
 def show(runs: Runs, _scale: Scale) -> Shown:

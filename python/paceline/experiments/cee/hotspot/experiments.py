@@ -83,6 +83,7 @@ EXPERIMENTS = (
             Crowd("greedy_7", "qcn66", "new_reno"),
             Crowd("greedy_7", "base", "new_reno"),
             *(Crowd(kind, "qcn66", "new_reno") for kind in ("far_7", "far_7_near_7")),
+            Crowd("far_7", "base", "new_reno"),
         ),
         RACKS_REMARK,
     ),

@@ -120,7 +120,7 @@ def winner_rule(values: Values) -> list[Claim]:
     found = [
         Claim(
             "share",
-            "largest share of one of seven flows in 10 ms, QCN 66 without PFC; fair is 0.143",
+            "largest share of the link that one of seven flows has in 10 ms, QCN 66 without PFC; fair is 0.143",
             at(values, *case.place("share")),
             judge.above(0.4),
             0.4,
@@ -135,8 +135,21 @@ def winner_rule(values: Values) -> list[Claim]:
         Claim("blame", "the winner's part of all packets sent again", at(values, *case.place("blame")), most=1),
         Claim(
             "base",
-            "largest share in 10 ms without QCN",
+            "largest share of the link in 10 ms without QCN",
             at(values, *Crowd("greedy_7", "base", "new_reno").place("share")),
+            most=1,
+        ),
+        Claim(
+            "base",
+            "seven flows from other racks: largest share of the link in 10 ms without QCN",
+            at(values, *Crowd("far_7", "base", "new_reno").place("share")),
+            most=1,
+            variant="other_racks",
+        ),
+        Claim(
+            "delivered",
+            "largest share of what all deliver in 10 ms, from the first flow's start on",
+            at(values, *case.place("delivered")),
             most=1,
         ),
     ]
@@ -146,11 +159,18 @@ def winner_rule(values: Values) -> list[Claim]:
         ("far_7_near_7", "all_racks", "14 flows, seven from other racks", 1 / 14, None),
     ):
         case = Crowd(kind, "qcn66", "new_reno")
-        text = f"largest share of one of {flows}, in 10 ms, QCN 66 without PFC; fair is {fair:.3f}"
-        share, blame = (at(values, *case.place(what)) for what in ("share", "blame"))
+        text = f"largest share of the link that one of {flows}, has in 10 ms, QCN 66 without PFC; fair is {fair:.3f}"
+        share, blame, delivered = (at(values, *case.place(what)) for what in ("share", "blame", "delivered"))
         found += [
             Claim("share", text, share, limits, 0.4 if limits else None, most=1, variant=variant),
             Claim("blame", f"of {flows} the winner's part of all packets sent again", blame, most=1, variant=variant),
+            Claim(
+                "delivered",
+                f"of {flows}, largest share of what all deliver in 10 ms, from the first flow's start on",
+                delivered,
+                most=1,
+                variant=variant,
+            ),
         ]
     return found
 

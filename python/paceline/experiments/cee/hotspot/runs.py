@@ -15,6 +15,7 @@ from paceline.experiments.cee.cases import Case, grouped
 from paceline.experiments.cee.measures import (
     cycles,
     facts,
+    largest_of_capacity,
     largest_share,
     share_between,
     time_to_fairness,
@@ -44,6 +45,9 @@ from paceline.tables import Table, number_rows
 _GREEDY_US: Final = {Scale.TINY: 8_000, Scale.QUICK: 500_000, Scale.PAPER: 2_000_000}
 _FINITE: Final = {Scale.TINY: 300_000, Scale.QUICK: 4_000_000, Scale.PAPER: 20_000_000}
 """Bytes of a flow that ends."""
+
+WINDOW_US: Final = 10_000
+"""In which the largest share of one flow is looked for."""
 
 CROWDS: Final = (7, 16, 32)
 SWEEP: Final = (2, 4, 8, 16, 32)
@@ -214,7 +218,9 @@ def measure(runs: Runs) -> Values:
             found[place("use")] = mean([used(f.flows) for f in chosen])
             found[place("overall")] = mean([whole_share(f.flows) for f in chosen])
             found[place("blame")] = mean([f.winner_losses for f in chosen])
-            found[place("share")] = mean([largest_share(f.flows, 10_000) for f in chosen])
+            found[place("delivered")] = mean([largest_share(f.flows, WINDOW_US) for f in chosen])
+            # In the first window flows begin, and the first has the link.
+            found[place("share")] = mean([largest_of_capacity(f.flows, WINDOW_US, WINDOW_US) for f in chosen])
         if k.udp:
             classes = [_classes(r) for r in mine]
             found[place("classes")] = mean([jain_index(c) for c in classes])

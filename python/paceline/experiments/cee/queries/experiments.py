@@ -92,18 +92,22 @@ def _show_all(runs: Runs, _scale: Scale) -> Shown:
 
 def ecn_rule(values: Values) -> list[Claim]:
     """E2: hot spots, and queries."""
-    over = rules.quotient(values, QueryCase("red", "new_reno"), QueryCase("red", "new_reno", pfc=True))
-    text = "mean QCT under RED, NewReno, without PFC over that with it"
-    return [*hotspot_rules.ecn_rule(values), Claim("queries", text, over, judge.above(1))]
+    found = hotspot_rules.ecn_rule(values)
+    for what, prefix, words in rules.COMPLETIONS:
+        over = rules.quotient(values, QueryCase("red", "new_reno"), QueryCase("red", "new_reno", pfc=True), what=what)
+        text = f"{words} under RED, NewReno, without PFC over that with it"
+        found.append(Claim(f"{prefix}queries", text, over, judge.above(1)))
+    return found
 
 
 def vegas_rule(values: Values) -> list[Claim]:
     """E4: hot spots, and queries in every cell."""
     found = hotspot_rules.vegas_rule(values)
-    for reading, cell, own in readings(_CELLS):
-        over = rules.quotient(values, QueryCase(own, "vegas", pfc=True), QueryCase(own, "vegas"))
-        text = f"Vegas, {ALL_CELLS[own].title}: mean QCT with PFC over that without"
-        found.append(Claim(f"queries.{cell}", text, over, judge.between(0.95, 1.05), variant=reading))
+    for what, prefix, words in rules.COMPLETIONS:
+        for reading, cell, own in readings(_CELLS):
+            over = rules.quotient(values, QueryCase(own, "vegas", pfc=True), QueryCase(own, "vegas"), what=what)
+            text = f"Vegas, {ALL_CELLS[own].title}: {words} with PFC over that without"
+            found.append(Claim(f"{prefix}queries.{cell}", text, over, judge.between(0.95, 1.05), variant=reading))
     lost = at(values, *QueryCase("base", "vegas").place("drops"))
     return [*found, Claim("queries.drops", "Vegas without PFC: packets of queries and background dropped", lost)]
 
@@ -116,21 +120,25 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
 def everywhere_rule(values: Values) -> list[Claim]:
     """E18: PFC helps on the whole: the 12 pairs of cells each of queries, queries beside UDP and programs."""
     found = []
-    for reading in READINGS:
-        known = []
-        for cell in (read(name, reading) for name in CELLS):
-            for scheme in TITLES:
-                for kind in matrix.KINDS:
-                    # The first of what is recorded is the mean QCT, or the slowdown.
-                    on, off = (kind.place(cell, scheme, pfc, kind.parts[0][0]) for pfc in (True, False))
-                    known.append(ratio(values, on, off))
-        known = [over for over in known if math.isfinite(over)]
-        share = sum(over <= 1.02 for over in known) / len(known) if known else math.nan
-        text = (
-            "share of the pairs of cells in which PFC makes the mean QCT (of queries alone or beside UDP) or the "
-            f"slowdown of programs at most 1.02 times as large{limiters(reading)}"
-        )
-        found.append(Claim("share", text, share, judge.at_least(0.9), most=1, variant=reading))
+    for what, prefix, words in (
+        ("qct_aged_ms", "", "mean QCT (of queries alone or beside UDP, the unanswered at their age)"),
+        ("fct_ms", "fct.", "mean FCT of background flows (beside queries alone or with UDP)"),
+    ):
+        for reading in READINGS:
+            known = []
+            for cell in (read(name, reading) for name in CELLS):
+                for scheme in TITLES:
+                    for kind in matrix.KINDS:
+                        measured = what if kind.queries else "slowdown"
+                        on, off = (kind.place(cell, scheme, pfc, measured) for pfc in (True, False))
+                        known.append(ratio(values, on, off))
+            known = [over for over in known if math.isfinite(over)]
+            share = sum(over <= 1.02 for over in known) / len(known) if known else math.nan
+            text = (
+                f"share of the pairs of cells in which PFC makes the {words} or the slowdown of programs at most 1.02 "
+                f"times as large{limiters(reading)}"
+            )
+            found.append(Claim(f"{prefix}share", text, share, judge.at_least(0.9), most=1, variant=reading))
     return found
 
 
