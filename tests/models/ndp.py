@@ -224,8 +224,9 @@ class NdpHost(Host):
 
     def discard(self, state: Sending) -> None:
         if not self.settings["keep_idle_pulls"] and not state.burst.could_ask(self.settings):
-            self.star.tally("wasted", state.permits)
-            state.permits = 0
+            early = min(max(0, state.pulled - state.answered), state.permits)
+            self.star.tally("wasted", state.permits - early)
+            state.permits = early
 
     def deadline(self, state: Sending) -> int:
         rto, sent = state.rto, list(itertools.islice(state.in_flight.values(), 1))

@@ -7,6 +7,8 @@
 //! *Deviations.* Repairs leave in order of packet number, not of their NACKs; a returned packet has no place before them.
 //! Messages of one host share its line in turn, packet by packet, also in their first windows. Every packet carries the
 //! message's length, not only those of the first window. A trimmed header of a packet that had arrived is acknowledged.
+//! A pull that overtakes its own answer, as it may where paths are sprayed, is kept until that comes: htsim's sender ignores it, so that
+//! the packet of a NACK behind it waits for the timeout.
 //! A sender that hears nothing for a timeout sends one packet unasked, however many have timed out: it is how lost pulls are made up
 //! for; the timeout works also with return to sender, and is not adapted to the round trip. Whether a returned packet's path is to blame
 //! follows from tallies that are halved, not from a ring of answers. Over Aeolus data are one queue, but answers and pulls keep their class above

@@ -232,11 +232,13 @@ impl Senders {
         (!expected && m.board.open() <= 1) || path
     }
 
-    /// Throws away pulls that find nothing to send.
+    /// Throws away pulls that find nothing to send, but for those that have overtaken their answers on another path: a NACK may still
+    /// come for which nothing else would be sent.
     fn discard(params: &Params, m: &mut Outbound, counters: &mut Counters) {
         if !params.keep_idle_pulls && m.allowance > 0 && !m.board.has_scheduled(params.burst.resend_open) {
-            counters.wasted_permits += u64::from(m.allowance);
-            m.allowance = 0;
+            let early = m.pulled.saturating_sub(m.answered).min(u64::from(m.allowance)) as u32;
+            counters.wasted_permits += u64::from(m.allowance - early);
+            m.allowance = early;
         }
     }
 

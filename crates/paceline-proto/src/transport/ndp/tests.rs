@@ -159,6 +159,23 @@ fn a_return_counts_before_its_path_is_judged() {
     }
 }
 
+/// Where paths are sprayed a pull may overtake the NACK that it follows. It was thrown away then, and the packet waited for its timeout. One
+/// that comes when all is told of is thrown away still.
+#[test]
+fn a_pull_that_overtakes_its_answer_is_kept() {
+    let mut host = Host::new(ndp(), 0);
+    host.start(Time(0), 0, Message { peer: 1, bytes: 1460 * 2, id: 0, scheme: 0 });
+    while host.poll_transmit(Time(0)).is_some() {}
+    let answer = |kind, seq, ext| Header { kind, priority: 0, flags: TO_SENDER, size: 64, flow: 0, peer: 1, seq, ext };
+    host.on_packet(Time(1), &answer(Kind::Ack, 1, 0));
+    host.on_packet(Time(2), &answer(Kind::Pull, 0, 1));
+    assert_eq!((host.poll_transmit(Time(2)), host.counters().wasted_permits), (None, 1));
+    host.on_packet(Time(3), &answer(Kind::Pull, 0, 2));
+    assert_eq!((host.poll_transmit(Time(3)), host.counters().wasted_permits), (None, 1));
+    host.on_packet(Time(4), &answer(Kind::Nack, 0, 0));
+    assert_eq!(host.poll_transmit(Time(4)).map(|h| h.seq), Some(0));
+}
+
 /// With tiny header queues packets come back, and the message still needs no timeout.
 #[test]
 fn returned_packets_are_sent_again() {
