@@ -4,8 +4,8 @@
 
 pub mod cc;
 pub mod pint;
+pub mod port;
 pub mod qcn;
-pub mod red;
 pub mod rng;
 pub mod telemetry;
 pub mod transport;

@@ -1,6 +1,6 @@
 //! Quantized congestion notification (QCN, IEEE 802.1Qau): feedback from switches to rate limiters at the senders.
 //!
-//! A [`CongestionPoint`] watches one output queue, samples arriving frames and answers some of them with a [`Feedback`], which a
+//! A [`CongestionPoint`](crate::port::congestion_point::CongestionPoint) watches one output queue, samples arriving frames and answers some of them with a [`Feedback`], which a
 //! congestion notification message (CNM) carries to the frame's sender. There a [`ReactionPoint`] limits the rate.
 //!
 //! Sources: the QCN pseudo-code of the 802.1 working group (Pan, version 2.x), the defaults of IEEE8021-CN-MIB, and the
@@ -8,10 +8,8 @@
 //!
 //! All is integer arithmetic but the decrease factor, which is one product of IEEE doubles: the same on every machine.
 
-mod congestion_point;
 mod reaction_point;
 
-pub use congestion_point::{CongestionPoint, CongestionPointParams, Quantiser};
 pub use reaction_point::{ReactionPoint, ReactionPointParams, Stages};
 
 /// Largest quantised feedback: six bits.
@@ -32,7 +30,7 @@ pub struct Feedback {
 }
 
 /// A value within so many percent of `middle`, drawn evenly by 64 random bits: the standard's U(0.85, 1.15) with 15.
-fn around(middle: u64, percent: u8, bits: u64) -> u64 {
+pub(crate) fn around(middle: u64, percent: u8, bits: u64) -> u64 {
     let half = u128::from(middle) * u128::from(percent.min(100)) / 100;
     let drawn = (u128::from(bits >> 1) * (2 * half + 1)) >> 63;
     u64::try_from(u128::from(middle) - half + drawn).unwrap_or(u64::MAX)

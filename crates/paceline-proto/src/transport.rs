@@ -9,7 +9,6 @@ pub mod message;
 pub mod ndp;
 pub mod packet_set;
 pub mod rdma;
-pub mod selective_drop;
 #[cfg(test)]
 mod star;
 pub mod tcp;

@@ -98,7 +98,7 @@ pub struct EcnThresholds {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RedQueues {
     /// Of every queue.
-    pub params: paceline_proto::red::Params,
+    pub params: paceline_proto::port::red::Params,
     /// One queue per port, all classes together, instead of one per class.
     pub per_port: bool,
 }
@@ -122,15 +122,15 @@ pub struct SwitchConfig {
     pub strict: bool,
     /// Ports drop unscheduled packets of message transports over a threshold. Its `limit` is out of reach: `buffer` is the
     /// limit.
-    pub selective: Option<paceline_proto::transport::selective_drop::SelectiveDrop>,
+    pub selective: Option<paceline_proto::port::selective_drop::SelectiveDrop>,
     /// RED on the average queue of every port.
     pub red: Option<RedQueues>,
     /// QCN at every port.
-    pub qcn: Option<paceline_proto::qcn::CongestionPointParams>,
+    pub qcn: Option<paceline_proto::port::congestion_point::CongestionPointParams>,
     /// QCN does not sample frames that open connections.
     pub exempt_syn: bool,
     /// Ports cut payloads off instead of dropping packets.
-    pub trimming: Option<paceline_proto::transport::ndp::switch::TrimmingPort>,
+    pub trimming: Option<paceline_proto::port::trimming::TrimmingPort>,
 }
 
 /// A host and its NIC.
@@ -284,7 +284,7 @@ pub enum Transport {
         /// Of the hosts.
         params: paceline_proto::transport::express_pass::Params,
         /// Of the ports.
-        shaper: paceline_proto::transport::express_pass::ShaperParams,
+        shaper: paceline_proto::port::credits::ShaperParams,
     },
 }
 

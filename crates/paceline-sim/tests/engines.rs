@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::common::{Shared, agree, run_on, run_sampled};
 use paceline_proto::cc::{Params, dcqcn, dctcp, fixed, hpcc, hpcc_pint, timely};
-use paceline_proto::red;
+use paceline_proto::port::red;
 use paceline_proto::rng::{Purpose, Stream};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time, US};
 use paceline_sim::engine::Ending;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::common::{ENGINES, GBPS, Outcome, flow, plain, run, star};
-use paceline_proto::red;
+use paceline_proto::port::red;
 use paceline_proto::units::{Bytes, Duration};
 use paceline_sim::engine::Ending;
 use paceline_sim::scenario::*;

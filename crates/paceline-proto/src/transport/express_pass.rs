@@ -35,7 +35,7 @@
 //! `start`, `on_packet`, `on_timeout` and `poll_unscheduled` the host calls `poll_transmit` until it says `None` and puts each
 //! packet into the host port's queue of its [`Class`]. When that port is idle and has nothing queued but low-priority or
 //! unripe credit packets, it asks its flows in turn for `poll_unscheduled`. Each half has one timer, `next_timeout`.
-//! Ports, of NICs too, are shaped by [`CreditShaper`].
+//! Ports, of NICs too, are shaped by [`CreditShaper`](crate::port::credits::CreditShaper).
 //!
 //! # Fields of a packet
 //!
@@ -58,7 +58,6 @@ mod outstanding;
 mod params;
 mod receiver;
 mod sender;
-mod shaper;
 #[cfg(test)]
 mod tests;
 
@@ -67,7 +66,6 @@ pub use host::{CREDIT_PRIORITY, DATA_PRIORITY, Host, LOW_PRIORITY};
 pub use params::{Config, Feedback, Framing, Invalid, Params, UnscheduledRepair};
 pub use receiver::Receiver;
 pub use sender::{Sender, SenderCounters};
-pub use shaper::{CreditShaper, Next, ShaperParams, TokenBucket};
 
 use crate::units::{Duration, Time};
 

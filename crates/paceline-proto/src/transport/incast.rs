@@ -7,10 +7,11 @@ use std::fmt::Write;
 
 use super::homa::{self, cutoffs::Cutoffs};
 use super::message::{Counters, Endpoint, Sizes};
-use super::ndp::{self, switch::TrimmingPort};
-use super::selective_drop::{Accounting, Scope, SelectiveDrop};
+use super::ndp;
 use super::star::{Fate, Queues, Star};
 use super::unscheduled::RepairOrder;
+use crate::port::selective_drop::{Accounting, Scope, SelectiveDrop};
+use crate::port::trimming::TrimmingPort;
 use crate::rng::hash3;
 use crate::units::{BitsPerSec, Duration, Time};
 

@@ -2,7 +2,7 @@
 //!
 //! Source: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance", SIGCOMM
 //! 2017, its simulator and the maintained fork htsim (proactive facts, section 3); with Aeolus' policy for the first round
-//! trip, sections 4.4, 4.5 and 9.4 of the facts. The switch is in [`switch`], the order of paths in [`paths`].
+//! trip, sections 4.4, 4.5 and 9.4 of the facts. The switch is in [`crate::port::trimming`], the order of paths in [`paths`].
 //!
 //! *Deviations.* Repairs leave in order of packet number, not of their NACKs; a returned packet has no place before them.
 //! Messages of one host share its line in turn, packet by packet, also in their first windows. Every packet carries the
@@ -14,13 +14,12 @@
 //! follows from tallies that are halved, not from a ring of answers. Over Aeolus data are one queue, but answers and pulls keep their class above
 //! it, and an ACK condemns no earlier packet, as paths are sprayed: only the probe's answer does. What comes for a message that is complete is answered by
 //! [`Kind::Done`]: its ACKs may all be lost. The receiver has no preference among messages, and pulls them in order of
-//! their senders, not of flows' numbers. See also [`switch`] and [`paths`].
+//! their senders, not of flows' numbers. See also [`crate::port::trimming`] and [`paths`].
 
 pub mod params;
 pub mod paths;
 mod receiver;
 mod sender;
-pub mod switch;
 #[cfg(test)]
 mod tests;
 

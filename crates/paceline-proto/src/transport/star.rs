@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::message::{End, Endpoint, Header, Kind, Message, TO_SENDER, TRIMMED, UNSCHEDULED};
-use super::ndp::switch::{OnData, OnHeader, Queue, Service, TrimmingPort, returned, trimmed};
-use super::selective_drop::SelectiveDrop;
+use crate::port::selective_drop::SelectiveDrop;
+use crate::port::trimming::{OnData, OnHeader, Queue, Service, TrimmingPort, returned, trimmed};
 use crate::rng::hash3;
 use crate::units::{BitsPerSec, Duration, Time};
 

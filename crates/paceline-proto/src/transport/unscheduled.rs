@@ -1,7 +1,7 @@
 //! What a sender may send before its first credit, grant or pull, and how it repairs what of that was lost.
 //!
 //! Source: Aeolus (Hu et al., SIGCOMM 2020) as far as its sections 5 to 8 say it (proactive facts, section 4): packets of
-//! the first round trip are *unscheduled*, dropped selectively by switches (see `selective_drop`), acknowledged one by
+//! the first round trip are *unscheduled*, dropped selectively by switches (see [`selective_drop`](crate::port::selective_drop)), acknowledged one by
 //! one, followed by a probe, and repaired by *scheduled* packets. The same bookkeeping serves a plain burst, whose losses
 //! the transport learns of in its own way, and no burst at all.
 //!

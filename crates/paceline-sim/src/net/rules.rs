@@ -1,7 +1,7 @@
 //! What all switch ports of a run have in common.
 
+use paceline_proto::port::selective_drop::SelectiveDrop;
 use paceline_proto::telemetry::IntUnits;
-use paceline_proto::transport::selective_drop::SelectiveDrop;
 use paceline_proto::transport::tcp;
 
 use super::UNRECORDED;

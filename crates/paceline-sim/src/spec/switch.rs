@@ -1,9 +1,8 @@
 //! `[switch]`: packet buffer, PFC and ECN marking.
 
-use paceline_proto::transport::ndp::switch::TrimmingPort;
-use paceline_proto::transport::selective_drop;
+use paceline_proto::port::trimming::TrimmingPort;
+use paceline_proto::port::{congestion_point, red, selective_drop};
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
-use paceline_proto::{qcn, red};
 
 use crate::scenario::{self, BufferModel, EcnThresholds, Framing};
 
@@ -365,14 +364,14 @@ impl Switch {
             },
             per_port: self.red.per == EcnQueue::Port,
         });
-        let qcn = self.qcn.enabled.then(|| qcn::CongestionPointParams {
+        let qcn = self.qcn.enabled.then(|| congestion_point::CongestionPointParams {
             set_point: self.qcn.set_point.0 as u32,
             weight_q10: (self.qcn.weight * 1024.0).round() as u32,
             sample_base: self.qcn.sample_base.0 as u32,
             jitter: (self.qcn.jitter * 100.0).round() as u8,
             quantiser: match self.qcn.quantiser {
-                Quantiser::Proportional => qcn::Quantiser::Proportional,
-                Quantiser::TopBits => qcn::Quantiser::TopBits,
+                Quantiser::Proportional => congestion_point::Quantiser::Proportional,
+                Quantiser::TopBits => congestion_point::Quantiser::TopBits,
             },
             average_shift: self.qcn.average_shift,
         });

@@ -4,7 +4,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Class, Config, CreditShaper, Header, Invalid, Kind, Next, Params, Receiver, Sender, ShaperParams};
+use super::{Class, Config, Header, Invalid, Kind, Params, Receiver, Sender};
+use crate::port::credits::{CreditShaper, Next, ShaperParams};
 use crate::rng::{Purpose, Stream};
 use crate::transport::message::{self, AGAIN, Counters, End, Endpoint, Message, Outcome, TO_SENDER, UNSCHEDULED};
 use crate::transport::timers::Timers;

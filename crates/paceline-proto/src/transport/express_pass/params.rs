@@ -239,7 +239,7 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    pub(super) fn new(field: &'static str, value: &(impl ToString + ?Sized), allowed: impl Into<String>) -> Self {
+    pub(crate) fn new(field: &'static str, value: &(impl ToString + ?Sized), allowed: impl Into<String>) -> Self {
         Self { field, value: value.to_string(), allowed: allowed.into() }
     }
 }

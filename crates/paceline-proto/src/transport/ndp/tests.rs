@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::switch::TrimmingPort;
 use super::*;
+use crate::port::selective_drop::SelectiveDrop;
+use crate::port::trimming::TrimmingPort;
 use crate::transport::message::{PULLS, Sizes, TRIMMED};
-use crate::transport::selective_drop::SelectiveDrop;
 use crate::transport::star::{Fate, Queues, Star};
 use crate::transport::unscheduled::Unscheduled;
 use crate::units::{BitsPerSec, Duration};

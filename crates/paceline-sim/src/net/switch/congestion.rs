@@ -1,11 +1,12 @@
 //! QCN (IEEE 802.1Qau) in the network: congestion points at the output queues of switches, notifications on their way to the
 //! sender of the sampled frame, whose adapter limits its rate ([`crate::net::host::adapter`]).
 //!
-//! Source: the rules are those of [`paceline_proto::qcn`]. A notification (CNM) takes a shortest path to the sampled frame's
+//! Source: the rules are those of [`paceline_proto::port::congestion_point`]. A notification (CNM) takes a shortest path to the sampled frame's
 //! sender in the control class; it is not sampled itself, and dropped where its way is longer than packets can carry. Every
 //! frame of a data class is sampled, whatever it carries (ACKs and SYNs too), where it enters a queue or passes an idle port.
 
-use paceline_proto::qcn::{CNM_FRAME, CongestionPoint, CongestionPointParams, Feedback};
+use paceline_proto::port::congestion_point::{CongestionPoint, CongestionPointParams};
+use paceline_proto::qcn::{CNM_FRAME, Feedback};
 use paceline_proto::rng::{Purpose, Stream, hash3};
 use paceline_proto::telemetry::IntHop;
 

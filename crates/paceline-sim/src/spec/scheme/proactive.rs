@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use paceline_proto::cc::{Params, fixed};
+use paceline_proto::port::credits::ShaperParams;
 use paceline_proto::transport::homa::cutoffs::{Count, Cutoffs, Lengths, split};
 use paceline_proto::transport::homa::params::UnscheduledPriority;
 use paceline_proto::transport::message::Sizes;
@@ -437,7 +438,7 @@ impl Settings for ExpressPass {
                 LateRepair::AtOnce => express_pass::UnscheduledRepair::AtOnce,
             },
         };
-        let shaper = express_pass::ShaperParams {
+        let shaper = ShaperParams {
             queue_limit: self.credit_queue.saturating_mul(control).max(control + spread),
             bucket_depth: self.credit_burst * (control + f.wire_overhead),
         };

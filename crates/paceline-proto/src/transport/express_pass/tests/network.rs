@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::super::*;
+use crate::port::credits::{CreditShaper, Next, ShaperParams};
+use crate::port::selective_drop::SelectiveDrop;
 use crate::rng::{Purpose, Stream};
-use crate::transport::selective_drop::SelectiveDrop;
 use crate::transport::unscheduled::Unscheduled;
 use crate::units::{BitsPerSec, NS, US};
 

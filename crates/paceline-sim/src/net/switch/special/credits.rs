@@ -1,10 +1,11 @@
 //! Switch ports that let credits through at the rate of the data they call for (ExpressPass): credits in class 0, data in
 //! class 1, the low class of priority queueing in class 2.
 //!
-//! Source: the rules are those of `paceline_proto::transport::express_pass::CreditShaper`. The buffer
+//! Source: the rules are those of [`paceline_proto::port::credits`]. The buffer
 //! (`switch.buffer`) and the threshold of selective dropping are for data; the credit queue has a limit of its own, and in a shared buffer what waits in it is counted.
 
-use paceline_proto::transport::express_pass::{CREDIT_PRIORITY, CreditShaper, Framing, Next, ShaperParams};
+use paceline_proto::port::credits::{CreditShaper, Next, ShaperParams};
+use paceline_proto::transport::express_pass::{CREDIT_PRIORITY, Framing};
 use paceline_proto::units::Time;
 
 use crate::error::InputError;

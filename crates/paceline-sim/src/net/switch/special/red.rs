@@ -1,13 +1,13 @@
 //! Switch ports with RED on their average queues: every arrival moves the average and may be marked, or dropped, before it is
 //! admitted as at ordinary ports.
 //!
-//! Source: the rules are those of [`paceline_proto::red`]. *Deviation* from the facts on converged Ethernet, section 5: a queue is idle
+//! Source: the rules are those of [`paceline_proto::port::red`]. *Deviation* from the facts on converged Ethernet, section 5: a queue is idle
 //! from the end of its last packet's transmission on, not from its beginning, so that an average falls for one packet's time less.
 //! A packet that is marked and then finds no room counts as marked.
 
-use paceline_proto::red::{Params, Red};
+use paceline_proto::port::Verdict;
+use paceline_proto::port::red::{Params, Red};
 use paceline_proto::rng::hash3;
-use paceline_proto::transport::selective_drop::Verdict;
 use paceline_proto::units::Duration;
 
 use crate::net::port::Port;

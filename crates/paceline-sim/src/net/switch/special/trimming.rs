@@ -1,15 +1,15 @@
 //! Switch ports that cut payloads off instead of dropping packets (NDP): two short queues, headers in class 0, data in class 1.
 //!
-//! Source: the rules are those of `paceline_proto::transport::ndp::switch`; this file does what they say. A port needs no
+//! Source: the rules are those of [`paceline_proto::port::trimming`]; this file does what they say. A port needs no
 //! other port of its switch, except for a header that goes back to its sender: that takes the switch as long as its shortest link
 //! (delay and the header's own frame), so that ports stay independent within a window. *Deviation:* a real switch would
 //! turn it round at once. *Deviation:* a header goes back on a shortest way drawn anew from that switch on, not on its own path backwards.
 //! A header whose way back is longer than packets can carry is dropped.
 
+use paceline_proto::port::trimming::{OnData, OnHeader, Queue, Service, TrimmingPort};
 use paceline_proto::rng::hash3;
 use paceline_proto::telemetry::IntHop;
 use paceline_proto::transport::message::{self as proto, Header, TO_SENDER, TRIMMED};
-use paceline_proto::transport::ndp::switch::{OnData, OnHeader, Queue, Service, TrimmingPort};
 
 use super::{PortRules, Special};
 use crate::error::InputError;

@@ -1,7 +1,7 @@
-//! The switch's side: when a frame is sampled, and what its sender is told.
+//! The switch's side of QCN: when a frame is sampled, and what its sender is told. Sources: [`crate::qcn`].
 
-use super::{Feedback, MAX_LEVEL, around};
-use crate::red::power;
+use super::red::power;
+use crate::qcn::{Feedback, MAX_LEVEL, around};
 use crate::rng::Stream;
 
 /// How congestion becomes six bits.
@@ -103,7 +103,7 @@ impl CongestionPoint {
     /// A frame of `len` bytes arrives and makes the queue `queue` bytes long. Feedback goes to the sender of this frame.
     ///
     /// `idle`: full frames that the link could have sent since the queue was last empty and the link idle, 0 where it is not; an average
-    /// falls with each as with an arrival at an empty queue (as RED's does, [`crate::red::Red::on_arrival`]).
+    /// falls with each as with an arrival at an empty queue (as RED's does, [`super::red::Red::on_arrival`]).
     /// `answerable`: the frame's sender can be told. Other frames count, and feedback they would get goes to the next answerable
     /// one, unless a newer sample comes first.
     #[inline]
@@ -142,5 +142,102 @@ impl CongestionPoint {
         self.pending = (level > 0).then_some(Feedback { level, offset, delta });
         self.old = queue;
         self.left = around(p.interval(level), p.jitter, self.stream.next_u64()) as i64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Purpose;
+    use proptest::prelude::*;
+
+    fn stream() -> Stream {
+        Stream::new(1, Purpose::Qcn, 0)
+    }
+
+    fn at_set_point(set_point: u32) -> CongestionPointParams {
+        CongestionPointParams { set_point, ..CongestionPointParams::default() }
+    }
+
+    /// The worked numbers of the facts, section 2.4: the same queue over a low and a high set point.
+    #[test]
+    fn quantised_by_hand() {
+        let (low, high) = (at_set_point(20_480), at_set_point(67_584));
+        assert_eq!((low.level(40_960, 20_480), low.interval(37)), (37, 30_000));
+        assert_eq!((high.level(40_960, 20_480), high.interval(2)), (2, 150_000));
+        // A full port buffer over the high set point is far from the largest feedback: at most a third off the rate.
+        assert_eq!(high.level(102_400, 0), 44);
+        // The top six bits of 102,400 (17 bits): 61,440 / 2^11.
+        assert_eq!(CongestionPointParams { quantiser: Quantiser::TopBits, ..low }.level(40_960, 20_480), 30);
+        let intervals: Vec<u64> = (0..8).map(|i| low.interval(8 * i)).collect();
+        assert_eq!(intervals, [150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500]);
+    }
+
+    /// Frames that nobody can be told about pass their feedback on; it is that of the sample.
+    #[test]
+    fn feedback_waits_for_an_answerable_frame() {
+        let p = CongestionPointParams { sample_base: 3000, jitter: 0, ..at_set_point(20_480) };
+        let mut point = CongestionPoint::new(&p, stream());
+        assert_eq!(point.on_arrival(&p, 30_000, 1500, true, 0), None);
+        assert_eq!((point.on_arrival(&p, 31_500, 1500, true, 0), point.quiet_bytes()), (None, 0));
+        assert_eq!(point.on_arrival(&p, 33_000, 1500, false, 0), None);
+        let told = point.on_arrival(&p, 60_000, 400, true, 0).unwrap();
+        assert_eq!(told, Feedback { level: p.level(33_000, 0), offset: -12_520, delta: 33_000 });
+        assert_eq!(point.on_arrival(&p, 60_000, 30, true, 0), None);
+    }
+
+    /// An average falls while the link is idle, by a 512th for each frame it could have sent: after 355 of them it is half, and the burst that
+    /// comes then is no congestion yet. Kept as it was, it would be told of.
+    #[test]
+    fn an_average_falls_over_idle_time() {
+        let p = CongestionPointParams { average_shift: 9, sample_base: 1500, jitter: 0, ..at_set_point(20_480) };
+        let told = |idle| {
+            let mut point = CongestionPoint::new(&p, stream());
+            for _ in 0..2000 {
+                point.on_arrival(&p, 30_000, 1500, true, 0);
+            }
+            point.on_arrival(&p, 1500, 1500, true, idle);
+            point.on_arrival(&p, 3000, 3000, true, 0).map(|f| 20_480 - f.offset)
+        };
+        let kept = told(0).unwrap();
+        assert!((29_000..29_500).contains(&kept), "{kept} B");
+        assert_eq!(told(355), None, "half of it is below the set point");
+    }
+
+    fn any_point() -> impl Strategy<Value = CongestionPointParams> {
+        (1u32..1 << 30, 0u32..=1 << 20, 1u32..1 << 30, 0u8..=100, any::<bool>(), 0u8..=16).prop_map(
+            |(set_point, weight_q10, sample_base, jitter, top, average_shift)| CongestionPointParams {
+                set_point,
+                weight_q10,
+                sample_base,
+                jitter,
+                quantiser: if top { Quantiser::TopBits } else { Quantiser::Proportional },
+                average_shift,
+            },
+        )
+    }
+
+    proptest! {
+        /// A longer queue, or one that grew more, never gets less feedback; six bits hold it.
+        #[test]
+        fn the_quantiser_is_monotone(p in any_point(), queue: u32, old: u32, more: u32) {
+            let level = p.level(queue, old);
+            prop_assert!(level <= MAX_LEVEL);
+            prop_assert!(p.level(queue.saturating_add(more), old) >= level);
+            prop_assert!(p.level(queue, old.saturating_sub(more)) >= level);
+            prop_assert!(p.level(p.set_point.min(queue), p.set_point.max(old)) == 0, "no feedback at or below the set point");
+        }
+
+        /// Any arrivals: feedback says what it must, and no two come closer than the jitter lets them.
+        #[test]
+        fn any_arrivals(p in any_point(), frames in prop::collection::vec((any::<u32>(), 64u32..9_000, any::<bool>()), 1..200)) {
+            let mut point = CongestionPoint::new(&p, stream());
+            for (queue, len, answerable) in frames {
+                let quiet = point.quiet_bytes();
+                let told = point.on_arrival(&p, queue, len, answerable, 0);
+                prop_assert!(told.is_none() || answerable && quiet < u64::from(len));
+                prop_assert!(told.is_none_or(|f| (1..=MAX_LEVEL).contains(&f.level)));
+            }
+        }
     }
 }

@@ -10,6 +10,8 @@
 //! *Deviations:* none known. Whether K is compared before or after adding the packet, and with the port or the queue,
 //! is not in the text at hand; both are parameters (facts 9.3: at most 5 % of effect).
 
+use super::Verdict;
+
 /// How the threshold is compared with the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Accounting {
@@ -48,17 +50,6 @@ impl Default for SelectiveDrop {
     fn default() -> Self {
         Self { threshold: 6 << 10, limit: 200 << 10, accounting: Accounting::Before, scope: Scope::Port }
     }
-}
-
-/// What an active queue manager does with an arriving packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// Into the queue.
-    Enqueue,
-    /// Into the queue with a congestion mark.
-    Mark,
-    /// Away.
-    Drop,
 }
 
 impl SelectiveDrop {

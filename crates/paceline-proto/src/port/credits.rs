@@ -1,4 +1,4 @@
-//! The credit shaper of a port: token bucket, queue limit, and who goes next.
+//! ExpressPass' credit shaper of a port: token bucket, queue limit, and who goes next.
 //!
 //! Source: proactive facts, section 1.2. Every egress port, of hosts too, has a credit queue of a few credits and a data
 //! queue. Credits go before data whenever the bucket holds enough for the first of them, and at no other time.
@@ -14,7 +14,7 @@
 //!
 //! *Deviation:* the reference counts whole bytes and lets its clock follow them.
 
-use super::params::{Framing, Invalid};
+use crate::transport::express_pass::{Framing, Invalid};
 use crate::units::{BitsPerSec, Time};
 
 /// A token bucket that fills by a fraction of a byte per picosecond.

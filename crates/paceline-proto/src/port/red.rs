@@ -1,14 +1,14 @@
 //! Random early detection (RED) on the average queue: Floyd and Jacobson, 1993, with ECN (RFC 3168).
 //!
 //! Source: the paper's algorithm in the form of the facts on converged Ethernet, section 5. Unlike the thresholds on the
-//! instantaneous queue of data centre switches ([`crate::transport::selective_drop`] and the switches' own marking), the average
+//! instantaneous queue of data centre switches ([`super::selective_drop`] and the switches' own marking), the average
 //! lets bursts pass: at 10 Gb/s and a weight of 0.002 it takes 0.6 ms to follow the queue. Marks are spread evenly: the longer
 //! the last one is ago, the likelier the next.
 //!
 //! The average is a double. Only sums, products and quotients of doubles are used, which IEEE 754 rounds the same way on
 //! every machine; the power over an idle time is made by squaring and never by a library's `pow`.
 
-use crate::transport::selective_drop::Verdict;
+use super::Verdict;
 use crate::units::{BitsPerSec, Duration};
 
 /// Parameters of a queue.
@@ -143,7 +143,7 @@ impl Red {
 }
 
 /// `base` to the power of `n`, by squaring.
-pub(crate) fn power(mut base: f64, mut n: u64) -> f64 {
+pub(super) fn power(mut base: f64, mut n: u64) -> f64 {
     let mut result = 1.0;
     while n > 0 {
         if n & 1 == 1 {
