@@ -74,6 +74,7 @@ def test_explain_lists_sections_beside_fields_of_their_name(paceline):
     ("asked", "told"),
     [
         ("spray", "routing.choice"),
+        ("bdp", "schemes.NAME.window"),
         ("ideal_sender_ps", "ideal_sender_ps in flows.csv"),
         ("ideal", "ideal_hpcc_ps in flows.csv"),
         ("slowdown", "Results.slowdown()"),

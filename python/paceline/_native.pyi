@@ -22,6 +22,7 @@ __all__ = [
     "mpi_info",
     "restore_csv",
     "run",
+    "settings",
     "source_digest",
     "template",
     "version",
@@ -95,6 +96,7 @@ def hpcc_export(
     """
 
 def catalogue() -> dict[str, Any]: ...
+def settings() -> list[dict[str, Any]]: ...
 def template(name: str) -> str: ...
 def restore_csv(dir: str) -> None: ...
 def mpi_export(

@@ -230,6 +230,12 @@ pub fn catalogue(py: Python<'_>) -> PyResult<Py<PyAny>> {
     to_python(py, &spec::catalogue(&workload::builtin::names().collect::<Vec<_>>()))
 }
 
+/// The sections of a scenario with their settings.
+#[pyfunction]
+pub fn settings(py: Python<'_>) -> PyResult<Py<PyAny>> {
+    to_python(py, &spec::settings())
+}
+
 /// A commented scenario to start from.
 #[pyfunction]
 pub fn template(py: Python<'_>, name: &str) -> PyResult<&'static str> {

@@ -12,7 +12,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::engine::{Hold, alone, catalogue, check, explain, hpcc, hpcc_export, restore_csv, run, template};
+    use super::engine::{
+        Hold, alone, catalogue, check, explain, hpcc, hpcc_export, restore_csv, run, settings, template,
+    };
     #[pymodule_export]
     use super::error::input_error;
     #[pymodule_export]

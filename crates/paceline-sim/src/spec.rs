@@ -38,7 +38,7 @@ use section::{check_keys, read_section};
 
 use crate::spelling::clip;
 
-pub use catalogue::{catalogue, explain};
+pub use catalogue::{catalogue, explain, settings};
 pub use field::FIELDS;
 pub use lint::lint;
 pub use template::{TEMPLATES, template};

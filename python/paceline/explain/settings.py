@@ -1,20 +1,19 @@
-"""The settings of a scenario as a tree, read from the classes of :mod:`paceline.scenario`: what sections hold.
+"""The settings of a scenario as a tree: what sections hold.
 
-The engine explains single fields (``_native.explain``). What it does not know is that ``switch.pfc`` is a section,
-that ``failures.link`` can only mean ``failures.*.link``, and that ``hpcc`` is what ``schemes.NAME.cc`` may be.
+The engine explains single fields (``_native.explain``) and lists the sections (``_native.settings``). What users may
+mean is found here: that ``switch.pfc`` is a section, that ``failures.link`` can only be ``failures.*.link``, and that
+``hpcc`` is what ``schemes.NAME.cc`` may be.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from keyword import iskeyword
-from pathlib import Path
+from typing import Any
 
 from paceline import _native
 from paceline.explain.catalogue import width
@@ -244,82 +243,43 @@ def _written(path: tuple[str, ...]) -> str:
 
 @cache
 def _variants() -> tuple[Variant, ...]:
-    return tuple(_walk("Scenario", (), _classes(), ""))
+    return tuple(map(_variant, _native.settings()))
 
 
-@cache
-def _classes() -> dict[str, ast.ClassDef | ast.expr]:
-    """Classes and unions of the module, unread by Python itself: comments behind fields exist in the source only."""
-    spec = find_spec("paceline.scenario")
-    assert spec is not None
-    assert spec.origin is not None
-    body = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
-    found: dict[str, ast.ClassDef | ast.expr] = {n.name: n for n in body if isinstance(n, ast.ClassDef)}
-    for node in body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found[node.targets[0].id] = node.value
-    return found
+def _variant(section: dict[str, Any]) -> Variant:
+    path = tuple(section["path"])
+    chosen = section["chosen"]
+    return Variant(
+        path,
+        ", ".join(f'{key} = "{word}"' for key, word in chosen),
+        _sentence(_joined(section["meaning"])),
+        tuple(_field(path, setting) for setting in section["parameters"]),
+        tuple(map(tuple, section["sections"])),
+        tuple((*path, key) for key, _ in chosen),
+        tuple(word for _, word in chosen),
+    )
 
 
-def _walk(
-    name: str, path: tuple[str, ...], classes: dict[str, ast.ClassDef | ast.expr], when: str
-) -> Iterator[Variant]:
-    node = classes[name]
-    if not isinstance(node, ast.ClassDef):
-        members = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in classes]
-        for member in (n.id for n in sorted(members, key=lambda n: (n.lineno, n.col_offset))):
-            yield from _walk(member, path, classes, "variant")
-        return
-    fields, inner, deciding = [], [], []
-    words: dict[str, str] = {}
-    below: list[tuple[str, tuple[str, ...]]] = []
-    for k, item in enumerate(node.body):
-        if not isinstance(item, ast.AnnAssign) or not isinstance(item.target, ast.Name):
-            continue
-        own = item.target.id.rstrip("_")
-        named = [n.id for n in ast.walk(item.annotation) if isinstance(n, ast.Name)]
-        if "ClassVar" in named:
-            if own != "chosen" and item.value is not None:
-                words[own] = str(ast.literal_eval(item.value))
-                deciding.append((*path, own))
-            continue
-        section = next((n for n in named if n in classes), None)
-        many = ("*",) if section and ({"Sequence", "Mapping"} & set(named)) else ()
-        if section:
-            inner.append((*path, own, *many))
-            below.append((section, (*path, own, *many)))
-        if not section or ("str" in named and "Mapping" not in named):
-            # What may be a text as well as a table, as `sizes`, is a field too.
-            following = node.body[k + 1] if k + 1 < len(node.body) else None
-            said = _text(following)
-            constants = (n.value for n in ast.walk(item.annotation) if isinstance(n, ast.Constant))
-            choices = tuple(word for word in constants if isinstance(word, str))
-            fields.append(Field((*path, own), _default(item.value, said), _sentence(said), said, choices))
-    text = " ".join((ast.get_docstring(node) or "").split())
-    told = ", ".join(f'{own} = "{word}"' for own, word in words.items()) if when else ""
-    yield Variant(path, told, _sentence(text), tuple(fields), tuple(inner), tuple(deciding), tuple(words.values()))
-    for section, place in below:
-        yield from _walk(section, place, classes, "")
+def _field(path: tuple[str, ...], setting: dict[str, Any]) -> Field:
+    meaning = _joined(setting["meaning"])
+    deciding = setting["default_by"]
+    text = " ".join((meaning, *(word for word, _ in (deciding[1] if deciding else ())), setting["source"]))
+    return Field((*path, setting["name"]), _default(setting), _sentence(meaning), text, tuple(setting["words"]))
 
 
-def _default(value: ast.expr | None, said: str) -> str:
-    """How scenarios write it; ``said`` has what follows from another field, where the class has ``None``."""
-    if value is None:
+def _default(setting: dict[str, Any]) -> str:
+    """How scenarios write it, or what it follows from."""
+    if setting["required"]:
         return "(required)"
-    text = ast.unparse(value)
-    told = re.search(r"Default: (.*?)\.( Source: |$)", said) if text == "None" else None
-    if told:
-        by = re.search(r"\((\w+) `", told[1])
-        return f"(by {by[1]})" if by else f"({told[1].replace('`', '')})"
-    if isinstance(value, ast.Tuple):
-        text = f"[{', '.join(ast.unparse(e) for e in value.elts)}]"
-    return "= " + {"True": "true", "False": "false", "None": "none"}.get(text, text.replace("'", '"'))
+    if not setting["default_by"]:
+        return f"= {setting['default'] or 'none'}"
+    deciding, values = setting["default_by"]
+    same = all(value.strip('"') == word for word, value in values)
+    return f"(that of {deciding})" if same else f"(by {deciding})"
 
 
-def _text(node: ast.stmt | None) -> str:
-    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
-        return ""
-    return " ".join(str(node.value.value).split())
+def _joined(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _sentence(text: str) -> str:

@@ -1,4 +1,4 @@
-//! What there is to choose from, for `paceline list`.
+//! What there is to choose from and to set, for `paceline list` and `paceline explain`.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,8 @@ use crate::InputError;
 use crate::spelling::{clip, nearest};
 
 use super::Spec;
-use super::field::{DefaultText, FIELDS, Field, Row, Select, Shape};
+use super::codegen::{Leaf, leaves, record_leaf};
+use super::field::{Arity, DefaultText, FIELDS, Field, Row, Select, Shape, Type};
 use super::section::{Section as _, Variants as _, condition, pattern};
 use super::template::TEMPLATES;
 
@@ -83,6 +84,70 @@ fn parameter(row: &Row, name: &str) -> Value {
     map.insert("source".to_string(), json!(row.source));
     map.insert("meaning".to_string(), json!(row.meaning.trim()));
     Value::Object(map)
+}
+
+/// The sections of a scenario, in the order of the documentation; one that depends on a choice once with each.
+///
+/// Each entry has `path` (a list; `*` stands for a name or an index), `chosen` (pairs of the deciding fields and their values),
+/// `meaning`, `parameters` (those of [`catalogue`], and `words`, the values they choose from, and `default_by`, the field that
+/// decides the default with its values and the default of each, or null) and `sections` (the paths of those inside).
+pub fn settings() -> Value {
+    let mut out = Vec::new();
+    sections(&Spec::shape(), &[], &mut out);
+    Value::Array(out)
+}
+
+fn sections(shape: &Shape, path: &[&'static str], out: &mut Vec<Value>) {
+    for leaf in leaves(shape) {
+        section(&leaf, path, out);
+    }
+}
+
+fn section(leaf: &Leaf<'_>, path: &[&'static str], out: &mut Vec<Value>) {
+    let records: Vec<_> =
+        leaf.rows.iter().filter_map(|row| Some((below(path, row.key, Arity::One), record_leaf(row)?))).collect();
+    let parts: Vec<_> = leaf.parts.iter().map(|part| (below(path, part.key, part.arity), &part.shape)).collect();
+    let inside = records.iter().map(|(path, _)| path).chain(parts.iter().map(|(path, _)| path));
+    out.push(json!({
+        "path": path,
+        "chosen": leaf.chosen.iter().map(|(key, word, _)| [key, word]).collect::<Vec<_>>(),
+        "meaning": leaf.doc.trim(),
+        "parameters": leaf.rows.iter().map(|row| setting(row)).collect::<Vec<_>>(),
+        "sections": inside.collect::<Vec<_>>(),
+    }));
+    for (path, record) in &records {
+        section(record, path, out);
+    }
+    for (path, shape) in parts {
+        sections(shape, &path, out);
+    }
+}
+
+/// The path of a section in one that has a path.
+fn below(path: &[&'static str], key: &'static str, arity: Arity) -> Vec<&'static str> {
+    let entry = (arity != Arity::One).then_some("*");
+    path.iter().copied().chain([key]).chain(entry).collect()
+}
+
+fn setting(row: &Row) -> Value {
+    let mut value = parameter(row, row.key);
+    if let Value::Object(map) = &mut value {
+        map.insert("words".to_string(), json!(words(row.ty)));
+        let by = if let DefaultText::By(key, texts) = row.default { Some((key, texts)) } else { None };
+        map.insert("default_by".to_string(), json!(by));
+    }
+    value
+}
+
+/// The words that a value of a type may be.
+fn words(ty: Type) -> Vec<&'static str> {
+    match ty {
+        Type::Choice(words) => words.to_vec(),
+        Type::Hosts => vec!["all"],
+        Type::Either(types) => types.iter().flat_map(|ty| words(*ty)).collect(),
+        Type::List(ty) => words(*ty),
+        _ => Vec::new(),
+    }
 }
 
 /// Everything there is to know about a field, as text for a terminal.

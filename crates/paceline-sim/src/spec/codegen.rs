@@ -11,17 +11,17 @@ pub use python::python_dataclasses;
 use super::field::{DefaultText, Part, Row, Shape};
 
 /// A section with all choices made: what one Python class or one object of the JSON Schema stands for.
-struct Leaf<'a> {
+pub(super) struct Leaf<'a> {
     name: &'static str,
-    doc: &'static str,
+    pub(super) doc: &'static str,
     /// The deciding fields and their values, and whether the value has to be written because it is not the default.
-    chosen: Vec<(&'static str, &'static str, bool)>,
-    rows: Vec<&'a Row>,
-    parts: Vec<&'a Part>,
+    pub(super) chosen: Vec<(&'static str, &'static str, bool)>,
+    pub(super) rows: Vec<&'a Row>,
+    pub(super) parts: Vec<&'a Part>,
 }
 
 /// All ways to make the choices of a section.
-fn leaves(shape: &Shape) -> Vec<Leaf<'_>> {
+pub(super) fn leaves(shape: &Shape) -> Vec<Leaf<'_>> {
     let own = |name, doc| Leaf {
         name,
         doc,
@@ -45,7 +45,7 @@ fn leaves(shape: &Shape) -> Vec<Leaf<'_>> {
 }
 
 /// The table inside a type, if any, as a leaf of its own.
-fn record_leaf(row: &Row) -> Option<Leaf<'static>> {
+pub(super) fn record_leaf(row: &Row) -> Option<Leaf<'static>> {
     super::field::record(row.ty).map(|record| Leaf {
         name: record.name,
         doc: record.doc,

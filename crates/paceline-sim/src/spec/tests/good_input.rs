@@ -11,7 +11,7 @@ use crate::spec::field::{DefaultText, FIELDS, Interval, Type, record};
 use crate::spec::scheme::Control;
 use crate::spec::section::pattern;
 use crate::spec::workload::{Sizes, WorkloadKind};
-use crate::spec::{TEMPLATES, catalogue, explain, lint, template};
+use crate::spec::{TEMPLATES, catalogue, explain, lint, settings, template};
 
 const G: u64 = 1_000_000_000;
 
@@ -268,6 +268,23 @@ fn the_catalogue_lists_parameters_with_their_conditions() {
     let step = incast.iter().find(|p| p["name"] == "step").unwrap();
     assert_eq!(step["only_with"]["mode"], "staggered");
     assert_eq!(list["templates"].as_array().unwrap().len(), TEMPLATES.len());
+}
+
+/// `paceline explain` knows every setting, under the path and the choices that the table of fields has for it.
+#[test]
+fn settings_are_those_of_the_table() {
+    let list = settings();
+    let mut listed = BTreeSet::new();
+    for section in list.as_array().unwrap() {
+        let texts = |key: &str| section[key].as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_string());
+        let path: Vec<String> = texts("path").collect();
+        let chosen = section["chosen"].as_array().unwrap().iter().map(|pair| &pair[0]);
+        let given = section["parameters"].as_array().unwrap().iter().map(|p| &p["name"]);
+        listed.extend(
+            chosen.chain(given).map(|key| [&path[..], &[key.as_str().unwrap().to_string()]].concat().join(".")),
+        );
+    }
+    assert_eq!(listed, FIELDS.iter().map(|field| field.path.clone()).collect());
 }
 
 /// Required and absent defaults agree with what the parser demands.
