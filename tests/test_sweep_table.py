@@ -195,7 +195,7 @@ def test_a_sweep_says_where_its_percentiles_are_over_several_schemes_or_groups(p
     assert "together" not in said(one)
     assert "over schemes a, b together; give their workloads a `group` each" in said(mixed)
     apart = replace(mixed, workloads=[replace(w, group=f"of_{w.scheme}") for w in load])
-    assert said(apart).count("over schemes a, b and groups of_a, of_b together; --group NAME takes") == 1
+    assert said(apart).count("over schemes a, b and groups of_a, of_b together; --group takes") == 1
     assert "together" not in said(apart, "--group", "of_a")
     assert "together" not in said(apart, "-q")
     assert "together" not in said(replace(mixed, workloads=load[:1]), "--vary", "workloads.0.scheme=a,b")

@@ -1,7 +1,7 @@
 """Options and arguments that several commands share."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,17 +99,22 @@ OPTIONS = {
 """What is typed for the arguments of functions of the package, the same in all commands."""
 
 
+def typed(text: str, options: Mapping[str, str] = OPTIONS) -> str:
+    """A text of the package with what is typed for the arguments that it has between double backquotes."""
+    return re.sub("``([a-z_]+)``", lambda found: options.get(found[1], found[0]), text)
+
+
 @contextmanager
 def naming(**options: str) -> Iterator[None]:
     """Errors about what a function of the engine, or of the package, was given name the option that was typed for it.
 
-    Options by the name there, ``_`` for ``-``. That is the field of the error, or stands between double backquotes in
-    what is said of another. Fields of scenarios and other files keep their names: they have a line, or an override in
+    Options by the name there, ``_`` for ``-``. That is the field of the error, or in what is said of another as
+    :func:`typed` has it. Fields of scenarios and other files keep their names: they have a line, or an override in
     place of the file.
     """
 
-    def typed(text: str | None) -> str | None:
-        return text and re.sub("``([a-z_]+)``", lambda found: options.get(found[1], found[0]), text)
+    def told_of(text: str | None) -> str | None:
+        return text and typed(text, options)
 
     try:
         yield
@@ -117,12 +122,12 @@ def naming(**options: str) -> Iterator[None]:
         own = error.line is None and not (error.file or "").startswith(("--", "``"))
         field = options.get((error.field or "").replace("-", "_")) if own else None
         told = _native.input_error(
-            typed(error.problem) or "",
-            file=typed(error.file),
+            told_of(error.problem) or "",
+            file=told_of(error.file),
             line=error.line,
             field=field or error.field,
             value=error.value,
-            allowed=typed(error.allowed),
+            allowed=told_of(error.allowed),
         )
         for note in getattr(error, "__notes__", ()):
             told.add_note(note)

@@ -8,7 +8,7 @@ import typer
 
 from paceline import _native, files
 from paceline.cli.endings import command, print_json
-from paceline.cli.options import AsJson, JsonErrors, Overrides, ScenarioFile
+from paceline.cli.options import AsJson, JsonErrors, Overrides, ScenarioFile, typed
 from paceline.errors import plain
 
 
@@ -52,7 +52,7 @@ def check(
         return
     for warning in found["warnings"]:
         print(f"warning: {warning}", file=sys.stderr)
-    print(found["resolved"].rstrip("\n") if resolved else "\n".join(check_lines(found)))
+    print(found["resolved"].rstrip("\n") if resolved else typed("\n".join(check_lines(found))))
 
 
 def explain(
@@ -84,7 +84,7 @@ def explain(
     from paceline.explain.catalogue import folded, width
     from paceline.explain.settings import explain as explain_field
 
-    print(folded(explain_field(field).rstrip("\n"), width()))
+    print(folded(typed(explain_field(field)).rstrip("\n"), width()))
 
 
 def init(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from paceline import _native, files
-from paceline.cli.options import Sweeping
+from paceline.cli.options import Sweeping, typed
 from paceline.errors import Interrupted, plain
 from paceline.files import replaceable
 from paceline.sweeps.executors import open_executor
@@ -79,7 +79,7 @@ def sweep(
         title = scenario.stem if group is None else f"{scenario.stem}, flows of group {group} only"
         print(brief(rows, varied, title).plain())
         told = remarks(runs) + (together(runs) if group is None else [])
-        print("".join(f"{remark}\n" for remark in told), end="")
+        print(typed("".join(f"{remark}\n" for remark in told)), end="")
         print(f"{many(len(made), 'run')}; {plain(', '.join(map(str, written)))}")
     if failed is not None:
         raise failed

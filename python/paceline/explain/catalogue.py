@@ -91,7 +91,7 @@ def _wrapped(text: str, indent: str, columns: int, further: str | None = None) -
 
 
 def check_lines(found: dict[str, Any]) -> list[str]:
-    """What a check tells: size, traffic, engine, and what a run would cost."""
+    """What a check tells: size, traffic, engine, and what a run would cost; arguments between double backquotes."""
     hosts, switches, links = found["size"]
     about = "about " if found["extrapolated"] else ""
     rows = [
@@ -119,7 +119,7 @@ _LONG_S = 5.0
 def _run_time(found: dict[str, Any]) -> str:
     text = f"about {_seconds(found['run_s'])} on one core"
     several = found["engine"] == "windowed" and found["run_s"] >= _LONG_S
-    return f"{text}; --threads may shorten it, with the same result" if several else text
+    return f"{text}; ``threads`` may shorten it, with the same result" if several else text
 
 
 _PACKET_BYTES = 64 + 60

@@ -13,12 +13,12 @@ TERMS = {
     "goodput": "Payload that arrives, over time. No column has it: it is `size_bytes` over `fct_receiver_ps` of a flow "
     "in flows.csv, and over time what `acked_bytes` or `received_bytes` in series.csv grow by.",
     "ideal": "The least FCT that a flow can have, alone in an empty network; which one, says the baseline "
-    "(`paceline report --baseline`; docs/results.md).",
+    "(``baseline`` of a report; docs/results.md).",
     "qct": "Query completion time: from issuing a query to the last byte of its response at the client.",
     "slowdown": "FCT over the ideal FCT of the same flow: 1 is the best there is. No column of flows.csv has it: it is "
     "`fct_sender_ps` over `ideal_sender_ps`, or `Results.slowdown()` (docs/results.md: the baselines).",
 }
-"""Words of reports that are no columns, or more than one."""
+"""Words of reports that are no columns, or more than one; arguments of functions stand between double backquotes."""
 
 
 def meanings(word: str) -> list[tuple[str, str]]:

@@ -16,8 +16,8 @@ MOST_FLOWS = 8
 def followed(page: Page) -> Section:
     """Rate and window over time."""
     text = (
-        "Rate and window of the flows asked for with --follow-flow or records.series.flows, from the start of a flow "
-        "to its end. The rate is the one that congestion control "
+        "Rate and window of the flows that the run was to follow, by their ids or by records.series.flows, from the "
+        "start of a flow to its end. The rate is the one that congestion control "
         "permits, which may be above what the link takes; where a transport has none, as TCP, it is the rate of the "
         "acknowledgements, which leaps above the link's when a repaired loss acknowledges much at once; with Homa, NDP "
         "and ExpressPass that of the arrivals."

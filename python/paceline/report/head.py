@@ -49,8 +49,9 @@ def notices(page: Page) -> list[tuple[str, str, list[str]]]:
         if page.side == "sender" and run.default_side() == "receiver":
             said = (
                 "A sender of datagrams is done when the last has left: its FCT and slowdown do not show what is lost. "
+                "Those of the side receiver do."
             )
-            found.append(("warn", f"{own}Flows over UDP are timed at the sender", [said + "--side receiver does."]))
+            found.append(("warn", f"{own}Flows over UDP are timed at the sender", [said]))
         down = failed(run)
         if down:
             found.append(("info", f"{own}Links failed", down))

@@ -73,9 +73,9 @@ def together(runs: Runs) -> list[str]:
         mixed = _mixed(results, "group", groups)
         if not schemes and not mixed:
             continue
-        how = "--group NAME takes those of one group"
+        how = "``group`` takes those of one group"
         if not mixed:
-            how = "give their workloads a `group` each, and --group NAME takes those of one"
+            how = "give their workloads a `group` each, and ``group`` takes those of one"
         return [f"Slowdowns and times are over {' and '.join([*schemes, *mixed])} together; {how}."]
     return []
 
