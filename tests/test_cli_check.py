@@ -160,7 +160,11 @@ def test_check_sizes_up_a_run_and_warns_beside_it(paceline):
     assert "warning: switch.ecn.k_max" in outcome.err
     resolved = tomllib.loads(paceline("check", "quickstart.toml", "--resolved").out)
     assert resolved["switch"]["pfc"]["alpha"] == 0.125
-    assert json.loads(paceline("check", "quickstart.toml", "--json").out)["size"] == [32, 6, 40]
+    assert json.loads(paceline("check", "quickstart.toml", "--json").out)["network"] == {
+        "hosts": 32,
+        "switches": 6,
+        "links": 40,
+    }
     assert not Path("results").exists()
 
 

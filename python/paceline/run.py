@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from paceline import _native
-from paceline.costs import size_up
 from paceline.errors import cut
 from paceline.files import check_folder, read_input
 from paceline.interrupt import stop_on_signal
@@ -201,7 +200,7 @@ def check(scenario: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     Raises InputError as `run` does.
     """
     check_overrides(overrides)
-    return size_up(read_scenario(scenario), str(scenario), overrides, str(scenario.parent))
+    return _native.check(read_scenario(scenario), str(scenario), list(overrides), str(scenario.parent))
 
 
 def given_settings(text: str, overrides: Sequence[str] = ()) -> set[str]:

@@ -92,10 +92,14 @@ def _wrapped(text: str, indent: str, columns: int, further: str | None = None) -
 
 def check_lines(found: dict[str, Any]) -> list[str]:
     """What a check tells: size, traffic, engine, and what a run would cost; arguments between double backquotes."""
-    hosts, switches, links = found["size"]
+    names = {"hosts": ("host",), "switches": ("switch", "es"), "links": ("link",)}
+    network = ", ".join(many(found["network"][key], *name) for key, name in names.items())
     about = "about " if found["extrapolated"] else ""
     rows = [
-        ("network", f"{many(hosts, 'host')}, {many(switches, 'switch', 'es')}, {many(links, 'link')}"),
+        (
+            "network",
+            network,
+        ),
         ("flows", f"{about}{found['flows']:,}, {_amount(found['bytes'])} of payload"),
         ("packet hops", f"about {_rounded(found['data_hops'])} of data packets, if none is sent again"),
         ("engine", f"{found['engine']}: {readable(found['why'])}"),

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _native
-from paceline.costs import size_up
 from paceline.errors import Failure, cut
 from paceline.files import check_folder
 from paceline.interrupt import StopRequest, stop_on_signal
@@ -127,7 +126,7 @@ def _job(point: Point) -> Job:
 
 @lru_cache(maxsize=4096)
 def _checked(source: Source, overrides: tuple[str, ...]) -> dict[str, Any]:
-    return size_up(source.text, source.name, overrides, source.base)
+    return _native.check(source.text, source.name, list(overrides), source.base)
 
 
 def sweep(

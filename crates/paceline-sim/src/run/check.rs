@@ -20,6 +20,7 @@ use crate::machine::memory_mib;
 use crate::net::Net;
 use crate::results::Priorities;
 use crate::scenario::{EngineChoice, Stop};
+use crate::spec::scheme::Control;
 use crate::spec::{Resolved, lint};
 use crate::workload::FlowTable;
 use crate::workload::program::Kind;
@@ -29,6 +30,18 @@ const SAMPLE: u64 = 200_000;
 /// Nanoseconds per link crossed by a data packet, windowed and sequential engine: one core of the machine this was
 /// measured on, a guess for another.
 const NS_PER_DATA_HOP: [f64; 2] = [90.0, 250.0];
+
+/// CPU time per link crossed by a data packet, over that of HPCC, for which [`NS_PER_DATA_HOP`] is. Measured over the runs of
+/// C1 (docs/comparison.md) at quick scale, and in docs/performance.md: their ports take exact steps one by one, and there is more
+/// than one control packet for each data packet.
+fn over_hpcc(control: &Control) -> f64 {
+    match control {
+        Control::Homa(_) | Control::NewReno(_) | Control::Cubic(_) | Control::Vegas(_) => 1.9,
+        Control::Ndp(_) => 2.2,
+        Control::ExpressPass(_) => 2.1,
+        _ => 1.0,
+    }
+}
 
 /// What a check tells without running.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -43,8 +56,8 @@ pub struct Check {
     pub why: String,
     /// How soon one node can affect another, ps.
     pub lookahead_ps: u64,
-    /// Hosts, switches, links.
-    pub size: [usize; 3],
+    /// How large the network is.
+    pub network: NetworkSize,
     /// How Homa divides its priorities, where it is what runs.
     pub priorities: Option<Priorities>,
     /// Flows, where known or else expected.
@@ -61,6 +74,17 @@ pub struct Check {
     pub engine_mib: f64,
     /// Resident memory of the process with it, MiB, about.
     pub memory_mib: f64,
+}
+
+/// How large a network is.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct NetworkSize {
+    /// Hosts.
+    pub hosts: usize,
+    /// Switches.
+    pub switches: usize,
+    /// Links.
+    pub links: usize,
 }
 
 /// Checks a scenario: everything up to the first event, and an estimate of time and memory from its flows, of which it
@@ -100,6 +124,9 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     let under_way = traffic.under_way(&scenario, &Kept::of(&scenario, &flows_of), rtt_s, windowed);
     let engine_mib =
         engine_bytes(&scenario, series.as_ref(), assembled.classes.len(), under_way, windowed) / f64::from(1 << 20);
+    // Flows are not told apart by scheme: the dearest counts.
+    let dearest = spec.schemes.iter().map(|(_, s)| over_hpcc(&s.cc)).fold(1.0, f64::max);
+    let ns_per_data_hop = dearest * (NS_PER_DATA_HOP[0] * (1.0 - by_event) + NS_PER_DATA_HOP[1] * by_event);
     let graph = &scenario.graph;
     let hosts = graph.hosts().count();
     Ok(Check {
@@ -108,13 +135,13 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
         engine: if windowed { "windowed" } else { "sequential" }.into(),
         why,
         lookahead_ps: windows.lookahead,
-        size: [hosts, graph.nodes() - hosts, graph.ports.len() / 2],
+        network: NetworkSize { hosts, switches: graph.nodes() - hosts, links: graph.ports.len() / 2 },
         priorities: Priorities::of(&scenario),
         flows: traffic.flows,
         extrapolated: drawn.flows == SAMPLE || !scenario.rpcs.is_empty() || by_chance,
         bytes: traffic.bytes,
         data_hops: traffic.data_hops,
-        run_s: traffic.data_hops * (NS_PER_DATA_HOP[0] * (1.0 - by_event) + NS_PER_DATA_HOP[1] * by_event) * 1e-9,
+        run_s: traffic.data_hops * ns_per_data_hop * 1e-9,
         engine_mib,
         memory_mib: process + engine_mib,
     })
