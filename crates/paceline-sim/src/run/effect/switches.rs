@@ -3,115 +3,139 @@
 use paceline_proto::transport::express_pass::DATA_PRIORITY;
 
 use super::{Seen, those};
-use crate::scenario::{BufferModel, Transport};
+use crate::scenario::{BufferModel, Pfc, Transport};
 use crate::spec::field::FIELDS;
 use crate::spec::host::Rto;
 use crate::spec::switch::{Accounting, Headroom};
 
 /// What ports do beside serving queues, and the buffer.
-pub(super) fn buffers(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
-    let (c, s) = (&net.counters, &net.scenario);
-    let (switch, default) = (&spec.switch, &plain.switch);
-    // A timeout that is made from the buffer ran out.
-    let times = spec.host.rto == Rto::Auto && net.timeouts > 0;
-    if s.switch.selective.is_some() {
-        // Credits have a queue of their own, which does not count.
-        let one_queue = s.schemes.iter().all(|s| {
-            matches!(s.transport, Transport::ExpressPass { .. })
-                && s.transport.classes().is_some_and(|classes| *classes.end() <= DATA_PRIORITY)
-        });
-        if one_queue {
-            note("switch.selective_drop.per", "all packets but credits are of one class");
-        }
-        if c.drops_unscheduled == 0 {
-            let (given, usual) = (&switch.selective_drop, &default.selective_drop);
-            let settings = those(&[
-                ("switch.selective_drop.enabled, switch.selective_drop.accounting", true),
-                ("switch.selective_drop.threshold", given.threshold <= usual.threshold),
-                ("switch.selective_drop.per", !one_queue && given.per == usual.per),
-            ]);
-            note(&settings, "no unscheduled packet was dropped");
-        }
+pub(super) fn buffers(seen: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
+    let (c, s) = (&seen.net.counters, &seen.net.scenario.switch);
+    if s.selective.is_some() {
+        dropping(seen, note);
     }
-    if s.switch.trimming.is_some() {
-        note(
-            "switch.buffer, switch.model, switch.accounting, switch.egress_alpha, switch.pfc",
-            "ports that trim have queues of their own",
-        );
-        if c.data_trimmed == 0 {
-            let (limits, usual) = (&switch.trimming, &default.trimming);
-            let settings = those(&[
-                ("switch.trimming.data_packets", limits.data_packets <= usual.data_packets),
-                ("switch.trimming.header_packets", limits.header_packets <= usual.header_packets),
-                ("switch.trimming.return_to_sender", true),
-            ]);
-            note(&settings, "no packet was trimmed");
-        } else if c.returned + c.drops_buffer == 0 {
-            let is_less = switch.trimming.header_packets <= default.trimming.header_packets;
-            let settings =
-                those(&[("switch.trimming.header_packets", is_less), ("switch.trimming.return_to_sender", true)]);
-            note(&settings, "no queue of headers was full");
-        }
-    } else if let Some(pfc) = &s.switch.pfc {
-        if c.pause_frames == 0 && c.drops_buffer == 0 {
-            let (given, usual) = (&switch.pfc, &default.pfc);
-            let aside = |h: &Headroom| if let Headroom::RateDelay(times) = h { Some(times.0) } else { None };
-            let settings = those(&[
-                ("switch.buffer", !times && switch.buffer <= default.buffer),
-                ("switch.model", switch.model == default.model),
-                ("switch.pfc.reserve", given.reserve <= usual.reserve),
-                ("switch.pfc.headroom", aside(&given.headroom) >= aside(&usual.headroom)),
-                ("switch.pfc.alpha", given.alpha <= usual.alpha),
-                ("switch.pfc.xoff", given.xoff == usual.xoff),
-                ("switch.pfc.alpha_scales, switch.pfc.resume_offset, switch.pfc.xon", true),
-            ]);
-            note(&settings, "no threshold was reached: no pause, no drop");
-        }
-        note("switch.egress_alpha", "with PFC the buffer belongs to ingress ports");
-        let per_port = s.switch.model == BufferModel::PerPort;
-        if per_port {
-            let why = "each port has its own buffer (switch.model), with fixed thresholds";
-            note("switch.pfc.reserve, switch.pfc.alpha, switch.pfc.alpha_scales", why);
-        } else {
-            note(
-                "switch.accounting, switch.pfc.xoff, switch.pfc.xon",
-                "the buffer is shared by all ports (switch.model)",
-            );
-        }
-        if per_port && pfc.xoff.is_some() {
-            note("switch.pfc.headroom", "switch.pfc.xoff says what is set aside");
-        }
-        if per_port && pfc.xon.is_some() {
-            note("switch.pfc.resume_offset", "switch.pfc.xon says when a class resumes");
-        }
-        if c.pause_frames == 0 {
-            note("switch.pfc.reaction", "no pause frame was sent");
-        }
+    if s.trimming.is_some() {
+        trimming(seen, note);
+    } else if let Some(pfc) = &s.pfc {
+        lossless(seen, pfc, note);
     } else {
-        note(
-            "switch.pfc.reserve, switch.pfc.headroom, switch.pfc.alpha, switch.pfc.alpha_scales, \
-             switch.pfc.resume_offset, switch.pfc.xoff, switch.pfc.xon, switch.pfc.reaction",
-            "switch.pfc.enabled is false",
-        );
-        let shared = s.switch.model == BufferModel::Shared;
-        if shared {
-            note("switch.accounting", "the buffer is shared by all ports (switch.model)");
-        } else {
-            note("switch.egress_alpha", "the buffer is divided by port");
-        }
-        if c.drops_buffer == 0 {
-            let settings = those(&[
-                ("switch.buffer", !times && switch.buffer <= default.buffer),
-                ("switch.model", switch.model == default.model),
-                ("switch.accounting", matches!(switch.accounting, Accounting::Auto | Accounting::Output)),
-                ("switch.egress_alpha", shared && switch.egress_alpha <= default.egress_alpha),
-            ]);
-            note(&settings, "nothing was dropped");
-        }
+        lossy(seen, note);
     }
-    if c.pause_frames == 0 && (s.switch.pfc.is_none() || switch.pfc.headroom != Headroom::Auto) {
+    if c.pause_frames == 0 && (s.pfc.is_none() || seen.spec.switch.pfc.headroom != Headroom::Auto) {
         note("framing.pfc_frame", "no pause frame was sent");
     }
+}
+
+/// Unscheduled packets that are dropped selectively.
+fn dropping(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
+    // Credits have a queue of their own, which does not count.
+    let one_queue = net.scenario.schemes.iter().all(|s| {
+        matches!(s.transport, Transport::ExpressPass { .. })
+            && s.transport.classes().is_some_and(|classes| *classes.end() <= DATA_PRIORITY)
+    });
+    if one_queue {
+        note("switch.selective_drop.per", "all packets but credits are of one class");
+    }
+    if net.counters.drops_unscheduled == 0 {
+        let (given, usual) = (&spec.switch.selective_drop, &plain.switch.selective_drop);
+        let settings = those(&[
+            ("switch.selective_drop.enabled, switch.selective_drop.accounting", true),
+            ("switch.selective_drop.threshold", given.threshold <= usual.threshold),
+            ("switch.selective_drop.per", !one_queue && given.per == usual.per),
+        ]);
+        note(&settings, "no unscheduled packet was dropped");
+    }
+}
+
+/// Queues of ports that trim.
+fn trimming(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
+    let (c, given, usual) = (&net.counters, &spec.switch.trimming, &plain.switch.trimming);
+    note(
+        "switch.buffer, switch.model, switch.accounting, switch.egress_alpha, switch.pfc",
+        "ports that trim have queues of their own",
+    );
+    if c.data_trimmed == 0 {
+        let settings = those(&[
+            ("switch.trimming.data_packets", given.data_packets <= usual.data_packets),
+            ("switch.trimming.header_packets", given.header_packets <= usual.header_packets),
+            ("switch.trimming.return_to_sender", true),
+        ]);
+        note(&settings, "no packet was trimmed");
+    } else if c.returned + c.drops_buffer == 0 {
+        let is_less = given.header_packets <= usual.header_packets;
+        let settings =
+            those(&[("switch.trimming.header_packets", is_less), ("switch.trimming.return_to_sender", true)]);
+        note(&settings, "no queue of headers was full");
+    }
+}
+
+/// A buffer with PFC.
+fn lossless(seen: Seen<'_>, pfc: &Pfc, note: &mut impl FnMut(&str, &str)) {
+    let Seen { spec, plain, net, .. } = seen;
+    let c = &net.counters;
+    let (switch, default) = (&spec.switch, &plain.switch);
+    if c.pause_frames == 0 && c.drops_buffer == 0 {
+        let (given, usual) = (&switch.pfc, &default.pfc);
+        let aside = |h: &Headroom| if let Headroom::RateDelay(times) = h { Some(times.0) } else { None };
+        let settings = those(&[
+            ("switch.buffer", !buffer_times(seen) && switch.buffer <= default.buffer),
+            ("switch.model", switch.model == default.model),
+            ("switch.pfc.reserve", given.reserve <= usual.reserve),
+            ("switch.pfc.headroom", aside(&given.headroom) >= aside(&usual.headroom)),
+            ("switch.pfc.alpha", given.alpha <= usual.alpha),
+            ("switch.pfc.xoff", given.xoff == usual.xoff),
+            ("switch.pfc.alpha_scales, switch.pfc.resume_offset, switch.pfc.xon", true),
+        ]);
+        note(&settings, "no threshold was reached: no pause, no drop");
+    }
+    note("switch.egress_alpha", "with PFC the buffer belongs to ingress ports");
+    let per_port = net.scenario.switch.model == BufferModel::PerPort;
+    if per_port {
+        let why = "each port has its own buffer (switch.model), with fixed thresholds";
+        note("switch.pfc.reserve, switch.pfc.alpha, switch.pfc.alpha_scales", why);
+    } else {
+        note("switch.accounting, switch.pfc.xoff, switch.pfc.xon", "the buffer is shared by all ports (switch.model)");
+    }
+    if per_port && pfc.xoff.is_some() {
+        note("switch.pfc.headroom", "switch.pfc.xoff says what is set aside");
+    }
+    if per_port && pfc.xon.is_some() {
+        note("switch.pfc.resume_offset", "switch.pfc.xon says when a class resumes");
+    }
+    if c.pause_frames == 0 {
+        note("switch.pfc.reaction", "no pause frame was sent");
+    }
+}
+
+/// A buffer without PFC.
+fn lossy(seen: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
+    let Seen { spec, plain, net, .. } = seen;
+    let (switch, default) = (&spec.switch, &plain.switch);
+    note(
+        "switch.pfc.reserve, switch.pfc.headroom, switch.pfc.alpha, switch.pfc.alpha_scales, \
+         switch.pfc.resume_offset, switch.pfc.xoff, switch.pfc.xon, switch.pfc.reaction",
+        "switch.pfc.enabled is false",
+    );
+    let shared = net.scenario.switch.model == BufferModel::Shared;
+    if shared {
+        note("switch.accounting", "the buffer is shared by all ports (switch.model)");
+    } else {
+        note("switch.egress_alpha", "the buffer is divided by port");
+    }
+    if net.counters.drops_buffer == 0 {
+        let settings = those(&[
+            ("switch.buffer", !buffer_times(seen) && switch.buffer <= default.buffer),
+            ("switch.model", switch.model == default.model),
+            ("switch.accounting", matches!(switch.accounting, Accounting::Auto | Accounting::Output)),
+            ("switch.egress_alpha", shared && switch.egress_alpha <= default.egress_alpha),
+        ]);
+        note(&settings, "nothing was dropped");
+    }
+}
+
+/// Whether a timeout ran out that is made from the buffer.
+fn buffer_times(Seen { spec, net, .. }: Seen<'_>) -> bool {
+    spec.host.rto == Rto::Auto && net.timeouts > 0
 }
 
 /// Marking thresholds.
