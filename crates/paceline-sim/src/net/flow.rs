@@ -213,32 +213,14 @@ impl Net {
     pub(crate) fn start_flow(&mut self, id: u64, spec: FlowSpec, sport: u16) -> Result<u32, InputError> {
         let graph = std::sync::Arc::clone(&self.graph);
         let (src, dst) = self.ends(&spec, id);
-        let there =
-            Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
         let mut forth = std::mem::take(&mut self.path);
         let mut reverse = Vec::with_capacity(forth.len());
-        let named = |e: InputError| e.field(format!("flow {id}"));
-        if let Some(Pinned { paths: [to, back], .. }) = &self.pinned {
-            forth.clone_from(to);
-            reverse.clone_from(back);
-        } else if let Some(routes) = &mut self.by_node {
-            routes.path([src.host, dst.host], &there, &mut forth).map_err(named)?;
-            routes.path([dst.host, src.host], &there.reversed(), &mut reverse).map_err(named)?;
-        } else {
-            let symmetric = self.is_symmetric(&spec);
-            self.routes.both_ways([src, dst], &there, symmetric, [&mut forth, &mut reverse]).map_err(named)?;
-        }
-
+        self.find_paths(&spec, [src, dst], sport, [&mut forth, &mut reverse])
+            .map_err(|e| e.field(format!("flow {id}")))?;
         let nic = graph.port_index(spec.src, forth[0]) as u32;
         let line_rate = graph.ports[nic as usize].rate.0;
         let framing = self.scenario.framing;
-        let pair = match (&self.pinned, &mut self.by_node) {
-            (Some(pinned), _) => pinned.pair,
-            (None, Some(routes)) => {
-                ideal::base_rtt_by_node(routes, [src.host, dst.host], framing.payload).unwrap_or_default()
-            }
-            (None, None) => ideal::base_rtt(&mut self.routes, src, dst, framing.payload)?,
-        };
+        let pair = self.pair_rtt(src, dst)?;
         let base = if self.scenario.host.own_base_rtt { pair } else { self.network };
         let (rtt, bdp) = match self.scenario.host.base_rtt {
             Some(t) => (t.as_ns().max(1), (u128::from(line_rate) * u128::from(t.0) / 8_000_000_000_000) as u64),
@@ -257,12 +239,7 @@ impl Net {
         let telemetry = self.scenario.schemes[usize::from(spec.scheme)].telemetry_bytes();
         let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
         let size = |payload: u32| (payload + framing.header + telemetry).max(min_frame) as u16;
-        let intact = self.ways([src, dst], [&forth, &reverse]);
-        let line = intact[0].ideal(spec.bytes, &framing, &intact[1]);
-        // No links fail, or none has yet: this is the usual case.
-        let detour = self.detour(&spec, id, sport, spec.start.0);
-        let faster = |of: &[Way; 2]| of[0].ideal(spec.bytes, &framing, &of[1]).receiver < line.receiver;
-        let [way, back] = detour.filter(faster).unwrap_or(intact);
+        let [way, back] = self.fastest_ways(&spec, id, sport, [src, dst], [&forth, &reverse]);
         let line = way.ideal(spec.bytes, &framing, &back);
         let mut info = FlowInfo {
             spec,
@@ -360,6 +337,58 @@ impl Net {
         }
         self.path = forth;
         Ok(slot)
+    }
+
+    /// The paths of a flow's data and of what answers them, as the egress ports of the nodes on the way.
+    fn find_paths(
+        &mut self,
+        spec: &FlowSpec,
+        [src, dst]: [Address; 2],
+        sport: u16,
+        [forth, reverse]: [&mut Vec<u16>; 2],
+    ) -> Result<(), InputError> {
+        let there =
+            Tuple { src_ip: ip_of(src.host, src.nic), dst_ip: ip_of(dst.host, dst.nic), sport, dport: spec.dport };
+        if let Some(Pinned { paths: [to, back], .. }) = &self.pinned {
+            forth.clone_from(to);
+            reverse.clone_from(back);
+        } else if let Some(routes) = &mut self.by_node {
+            routes.path([src.host, dst.host], &there, forth)?;
+            routes.path([dst.host, src.host], &there.reversed(), reverse)?;
+        } else {
+            let symmetric = self.is_symmetric(spec);
+            self.routes.both_ways([src, dst], &there, symmetric, [forth, reverse])?;
+        }
+        Ok(())
+    }
+
+    /// Base RTT and bandwidth-delay product of two NICs.
+    fn pair_rtt(&mut self, src: Address, dst: Address) -> Result<ideal::BaseRtt, InputError> {
+        let payload = self.scenario.framing.payload;
+        match (&self.pinned, &mut self.by_node) {
+            (Some(pinned), _) => Ok(pinned.pair),
+            (None, Some(routes)) => {
+                Ok(ideal::base_rtt_by_node(routes, [src.host, dst.host], payload).unwrap_or_default())
+            }
+            (None, None) => ideal::base_rtt(&mut self.routes, src, dst, payload),
+        }
+    }
+
+    /// The ways that count for a flow's ideal: with all links up or, where that is faster, as they are at its start.
+    fn fastest_ways(
+        &mut self,
+        spec: &FlowSpec,
+        id: u64,
+        sport: u16,
+        ends: [Address; 2],
+        paths: [&[u16]; 2],
+    ) -> [Way; 2] {
+        let framing = self.scenario.framing;
+        let receiver = |of: &[Way; 2]| of[0].ideal(spec.bytes, &framing, &of[1]).receiver;
+        let intact = self.ways(ends, paths);
+        // No links fail, or none has yet: this is the usual case.
+        let detour = self.detour(spec, id, sport, spec.start.0);
+        detour.filter(|detour| receiver(detour) < receiver(&intact)).unwrap_or(intact)
     }
 
     /// The standalone FCT of the HPCC reference simulator for a flow of a pair, ps.
