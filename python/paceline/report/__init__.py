@@ -5,8 +5,8 @@ content policy forbids loading anything. The figures are also written as PNG, PD
 beside it, in ``figures/``, and the page leads to these.
 """
 
-from paceline.report.page import Drawing, Section, render
+from paceline.report.page import PageFigure, Section, render
 from paceline.report.write import write_report
 from paceline.tables import figures_table, slowdown_table
 
-__all__ = ["Drawing", "Section", "figures_table", "render", "slowdown_table", "write_report"]
+__all__ = ["PageFigure", "Section", "figures_table", "render", "slowdown_table", "write_report"]

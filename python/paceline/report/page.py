@@ -20,7 +20,7 @@ from paceline.words import signed, typeset
 
 
 @dataclass(frozen=True)
-class Drawing:
+class PageFigure:
     """A figure on the page."""
 
     name: str
@@ -34,7 +34,7 @@ class Drawing:
     """These files by their names."""
 
     @classmethod
-    def of(cls, figure: Figure, name: str, caption: str, *, as_files: bool) -> Drawing:
+    def of(cls, figure: Figure, name: str, caption: str, *, as_files: bool) -> PageFigure:
         """Draws a figure for the page and, if wanted, as the files for papers, which are yet to be written."""
         drawn = plot.as_files(figure, name) if as_files else {}
         svg = drawn[f"{name}.svg"].decode() if drawn else None
@@ -52,7 +52,7 @@ class Section:
     text: str = ""
     rules: tuple[str, str] | None = None
     """A heading, and behind it, folded away, what the tables go by."""
-    figures: list[Drawing] = field(default_factory=list)
+    figures: list[PageFigure] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     folded: list[Table] = field(default_factory=list)
     """Long tables, behind their captions."""
@@ -105,9 +105,9 @@ class Page:
         """A name within a run, with that of the run where there are several."""
         return name if self.alone else f"{label}: {name}"
 
-    def draw(self, figure: Figure, name: str, caption: str) -> Drawing:
+    def draw(self, figure: Figure, name: str, caption: str) -> PageFigure:
         """The figure for the page, and as files where they are wanted."""
-        return Drawing.of(figure, name, caption, as_files=self.as_files)
+        return PageFigure.of(figure, name, caption, as_files=self.as_files)
 
     def by_run(self, caption: str, head: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> Table:
         """A table of words whose first column names the run, left out when there is only one."""

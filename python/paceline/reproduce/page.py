@@ -10,7 +10,7 @@ from typing import Any
 
 from paceline import _native
 from paceline.files import write
-from paceline.report import Drawing, Section, render
+from paceline.report import PageFigure, Section, render
 from paceline.reproduce.catalogue import Judged, minutes, scenario_files, write_json
 from paceline.reproduce.judge import shown
 from paceline.reproduce.model import Experiment, Outcome, Scale, Verdict
@@ -261,7 +261,7 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
     sections = []
     more = e.show(judged.runs, judged.scale) if judged.verdicts else None
     if more:
-        drawings = [Drawing.of(d.figure, d.name, d.caption, as_files=True) for d in more.drawings]
+        drawings = [PageFigure.of(d.figure, d.name, d.caption, as_files=True) for d in more.drawings]
         (folder / "figures").mkdir(exist_ok=True)
         for drawn in drawings:
             for name, data in drawn.drawn.items():
