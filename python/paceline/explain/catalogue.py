@@ -96,10 +96,7 @@ def check_lines(found: dict[str, Any]) -> list[str]:
     network = ", ".join(many(found["network"][key], *name) for key, name in names.items())
     about = "about " if found["extrapolated"] else ""
     rows = [
-        (
-            "network",
-            network,
-        ),
+        ("network", network),
         ("flows", f"{about}{found['flows']:,}, {_amount(found['bytes'])} of payload"),
         ("packet hops", f"about {_rounded(found['data_hops'])} of data packets, if none is sent again"),
         ("engine", f"{found['engine']}: {readable(found['why'])}"),
