@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import math
+from pathlib import Path
 
 import pytest
 
@@ -163,3 +165,31 @@ def test_values_that_are_not_there_hold_nothing(rule) -> None:
     claims = rule({})
     assert any(claim.limits for claim in claims)
     assert all(math.isnan(claim.value) and not claim.holds for claim in claims)
+
+
+def test_table_4_of_the_docs_is_what_is_on_record():
+    """It had the values of an earlier engine."""
+    root = Path(__file__).parents[1]
+    rows = csv.DictReader((root / "python/paceline/experiments/verdicts.csv").read_text().splitlines())
+    known = {
+        row["id"]: float(row["measured"]) for row in rows if row["id"].startswith("A1.") and row["scale"] == "quick"
+    }
+    names = {
+        "RTO 10 ms": "rto_10ms",
+        "RTO 20 us": "rto_20us",
+        "RTO 20 us for unscheduled packets only": "rto_20us_unscheduled",
+        "ExpressPass + Aeolus": "express_pass_aeolus",
+        "ExpressPass": "express_pass",
+    }
+    lines = (root / "docs/aeolus.md").read_text().partition("**Table 4 (A1), quick.**")[2].splitlines()[4:9]
+    wanted = []
+    for title, name in names.items():
+        cells = [title]
+        for load in ("load40", "load60"):
+            found = [known[f"A1.table.{load}.{name}.{what}"] for what in ("max", "efficiency")]
+            cell = f"{found[0]:,.0f} / {found[1]:.3f}"
+            if (again := known.get(f"A1.{load}.duplicates.{name}")) is not None:
+                cell += f" / {again:.3%}" if again < 0.01 else f" / {again:.1%}"
+            cells.append(cell.replace("%", " %"))
+        wanted.append(f"| {' | '.join(cells)} |")
+    assert lines == wanted
