@@ -191,6 +191,7 @@ EXPERIMENTS = (
         rules.red_rule,
         _plan(
             *_all(both_readings(("red", "qcn20", "qcn66")), ("new_reno",)),
+            QueryCase("base", "new_reno"),
             *(QueryCase(cell, "new_reno") for cell in both_readings(tuple(ABLATIONS))),
             most=queries.SEEDS,
         ),
