@@ -1,6 +1,6 @@
 """What the open questions about ExpressPass, Homa and NDP over Aeolus come to: Markdown tables.
 
-usage: .venv/bin/python scripts/unknowns.py [--flows N] [--seeds N] [EXPRESS_PASS|HOMA|NDP ...]
+usage: .venv/bin/python scripts/unknowns.py [--flows N] [--seeds N] [express_pass|homa|ndp ...]
 
 The paper's text at hand leaves details open; each is a parameter. From the defaults one at a time is changed, on two
 runs in a spine-leaf network of 32 hosts: an incast of 64,000 bytes from all to one, and web server flows at 60 % of
