@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from helpers.pages import Page
 from helpers.synthetic import write_run
 from paceline import analysis, plot
+from paceline.plot.style import plain_log, style
 from paceline.report import write_report
 from paceline.results import Results
 from paceline.tables import format_bytes, format_size
@@ -130,9 +131,25 @@ def test_a_short_log_axis_of_times_or_slowdowns_says_that_it_is_one() -> None:
 def test_ticks_of_sizes_read_as_the_rows_of_the_table() -> None:
     mine = curve([33, 33, 32, 33, 33, 33, 33, 32, 33, 33])
     axes = plot.slowdown_vs_size({"a": mine}).axes[0]
-    assert [t.get_text() for t in axes.get_xticklabels()][1:] == [format_size(s) for s in mine.bins.upper_bytes]
+    assert [t.get_text() for t in axes.get_xticklabels()] == [format_size(s) for s in mine.bins.upper_bytes]
     two = plot.slowdown_vs_size({"a": curve([120, 80])}).axes[0]
-    assert [t.get_text() for t in two.get_xticklabels()] == ["1K", "1K", "2K"]
+    assert [t.get_text() for t in two.get_xticklabels()] == ["1K", "2K"], "a bin of one size is named once"
+    assert two.get_xticks()[0] == 60, "and where its point is"
+
+
+@pytest.mark.parametrize("low", [0.97, 1.9, 3.3, 5.5, 7.0])
+@pytest.mark.parametrize("wide", [2.5, 4.0, 6.0, 15.0, 400.0, 5000.0])
+def test_a_log_axis_has_enough_numbers_to_be_read(low: float, wide: float) -> None:
+    """A slowdown from 1 to 6 had 1, 2 and 4; one over four decades had three numbers."""
+    with style():
+        axis = Figure().add_subplot().yaxis
+        axis.axes.set_yscale("log")
+        axis.axes.set_ylim(low, wide * low)
+        plain_log(axis, low, wide * low, "{:g}".format)
+        ticks = [float(t) for t in axis.get_majorticklocs() if low <= t <= wide * low]
+    assert 4 <= len(ticks) <= 9
+    apart = np.diff(np.log10(ticks)) / np.log10(wide)
+    assert apart.min() > 0.06
 
 
 def test_an_axis_of_bytes_ends_where_the_queues_do() -> None:
@@ -363,7 +380,7 @@ def test_ticks_of_a_log_axis_are_far_enough_apart_for_times() -> None:
     times = analysis.Sample(np.full(3, 1000), np.array([4e8, 9e8, 3.6e9]), none, none)
     figure = plot.fct_cdf({"a": times})
     ticks = [t for t in figure.axes[0].get_xticks() if 4e8 <= t <= 3.6e9]
-    assert np.diff(np.log10(ticks)).min() > 0.2
+    assert np.diff(np.log10(ticks)).min() > 0.15
 
 
 def test_shares_of_few_flows_are_powers_of_ten_on_an_axis() -> None:

@@ -263,5 +263,8 @@ def _size_ticks(bins: SizeBins, each: int) -> tuple[list[float], list[float]]:
         edge = float(bins.position[int(np.abs(bins.position - place).argmin())])
         if edge - places[-1] > 0.6 * each:
             places.append(edge)
-    sizes = bins.size_at(places)
-    return places, [float(s) for s in sizes]
+    sizes = [float(s) for s in bins.size_at(places)]
+    # A size that many flows have fills a stretch of the axis: its name stands once, at the end, where the point is.
+    texts = [format_size(s) for s in sizes]
+    last = [i for i, text in enumerate(texts) if i + 1 == len(texts) or text != texts[i + 1]]
+    return [places[i] for i in last], [sizes[i] for i in last]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -152,22 +153,40 @@ def written(text: Callable[[float], str]) -> FuncFormatter:
 def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) -> None:
     """Ticks of a log axis as plain numbers: the longer the range in decades, the fewer per decade.
 
-    Below most of a decade they are as far apart as on a linear axis. :func:`log_name` says that it is none.
+    Below most of a decade they are as far apart as on a linear axis. :func:`log_name` says that it is none. Where they
+    would be fewer than :data:`_FEW`, the next closer ones that have room.
     """
     decades = math.log10(high / low) if low > 0 else 1.0
+    # Numbers with a unit are wide: 800 µs and 1 ms would run together.
+    wide = " " in text(low)
     if decades < _SHORT:
-        found = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)
-        axis.set_major_locator(FixedLocator([float(v) for v in found if low <= v <= high]))
+        usual, among = 0, [MaxNLocator(n, steps=[1, 2, 5, 10]) for n in (6, 8, 10, 12)]
     else:
-        # Numbers with a unit are wide: 800 µs and 1 ms would run together.
-        dense = (1, 2, 5) if " " in text(low) else (1, 2, 4, 6, 8)
-        steps = ((1.05, dense), (2.2, (1, 2, 5)), (3.2, (1, 3)), (math.inf, (1,)))
-        subs = next(subs for reach, subs in steps if decades < reach)
-        axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
+        steps = ((1.05, 2 if wide else 3), (2.2, 2), (3.2, 1), (math.inf, 0))
+        usual = next(k for reach, k in steps if decades < reach)
+        among = [LogLocator(base=10, subs=subs, numticks=12) for subs in (_SUBS_WIDE if wide else _SUBS)]
+    found = [[float(v) for v in one.tick_values(low, high) if low <= v <= high] for one in among[usual:]]
+    least = _ROOM_WIDE if wide else _ROOM
+
+    def has_room(ticks: Sequence[float]) -> bool:
+        return all(math.log10(b / a) >= least * decades for a, b in pairwise(ticks))
+
+    closer = [ticks for ticks in found[1:] if has_room(ticks) and len(ticks) >= min(_FEW, len(found[0]) + 1)]
+    if len(found[0]) < _FEW and closer:
+        axis.set_major_locator(FixedLocator(closer[0]))
+    else:
+        axis.set_major_locator(among[usual] if decades >= _SHORT else FixedLocator(found[0]))
     axis.set_major_formatter(written(text))
     log_minor_ticks(axis, low, high)
 
 
+_SUBS = ((1,), (1, 3), (1, 2, 5), (1, 2, 4, 6, 8), (1, 1.5, 2, 3, 4, 5, 7), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8))
+_SUBS_WIDE = (*_SUBS[:3], (1, 2, 4, 7))
+"""Ticks in a decade of a log axis, from far apart to close: of plain numbers, and of those with a unit."""
+_FEW = 4
+"""Ticks with numbers that an axis needs to be read between them."""
+_ROOM, _ROOM_WIDE = 0.068, 0.14
+"""How far apart numbers are at least, without and with a unit, as a share of the axis."""
 _SHORT = 0.75
 """Decades below which the ticks of a log axis are as far apart as on a linear one."""
 _PLAIN = 2.0
