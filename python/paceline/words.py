@@ -28,6 +28,11 @@ def simulated(ps: int) -> str:
     return f"{ps / 1000:.3f} ns"
 
 
+def as_ratio(above: str, below: str) -> str:
+    """Two names as a ratio: ``A over B``, and ``A, with C, over B``, as the first would end anywhere else."""
+    return f"{above}{',' if ',' in above else ''} over {below}"
+
+
 def headed(text: str) -> str:
     """A text as a heading or a line of its own: its first word with a capital, unless that is a name such as p99."""
     first = text.partition(" ")[0].rstrip(",:;")
@@ -61,7 +66,7 @@ def _power(found: re.Match[str]) -> str:
 
 _UNIT = "(?:%|[pnµm]?s|[KMGT]?i?B|[KMGT]?b/s)"
 _TIED = re.compile(
-    rf"(?<=[0-9]) (?={_UNIT}(?![\w/]))|(?<=,) (?={_UNIT}$)|(?<=\bnot) (?=judged\b)|(?<=[<>≤≥]) (?=[0-9])"
+    rf"(?<=[0-9]) (?={_UNIT}(?![\w/])|±)|(?<=,) (?={_UNIT}$)|(?<=\bnot) (?=judged\b)|(?<=[<>≤≥±]) (?=[0-9])"
 )
 
 

@@ -108,7 +108,11 @@ def table_rule(values: Values) -> list[Claim]:
     """The other share of incasts."""
     return [
         Claim(
-            f"{name}.load{round(float(load) * 100)}", f"Goodput, {STACKS[str(name)].title}", value, variant=str(variant)
+            f"{name}.load{round(float(load) * 100)}",
+            f"Goodput at load {load:g}, {percent(INCAST_SHARE[str(variant)], 0)} of the bytes in incasts, "
+            f"{STACKS[str(name)].title}",
+            value,
+            variant=str(variant),
         )
         for (variant, name, load), value in values.items()
         if variant != "default"

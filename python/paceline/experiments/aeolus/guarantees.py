@@ -236,11 +236,11 @@ def judge_a8(runs: Runs, _scale: Scale) -> list[Verdict]:
     bursts = {name: facts(run).unscheduled for name, run in (("whole", whole), ("stopped", stopped))}
     text = "Unscheduled packets of a flow at 100 Gb/s, 10 µs round trip, packets of 1500 B"
     found = [judge.exact("A8.burst", text, BUDGET, bursts["whole"])]
-    for name, run in (("whole", whole), ("stopped", stopped)):
-        text = f"ACKs are as many as unscheduled packets; burst {name}"
+    for name, run, how in (("whole", whole, "sent whole"), ("stopped", stopped, "that the first credit ends")):
+        text = f"ACKs for a burst {how}: as many as its unscheduled packets"
         lost = facts(run).unscheduled_drops
         found.append(judge.exact(f"A8.acks.{name}", text, bursts[name] - lost, answers(run) - others))
-    text = "Unscheduled packets when the first credit ends the burst: not more than those"
+    text = "Unscheduled packets of a burst that the first credit ends: not more than of a whole one"
     within = "yes" if bursts["stopped"] <= BUDGET else f"no: {bursts['stopped']}"
     found.append(judge.exact("A8.stopped", text, "yes", within))
     found.append(

@@ -19,6 +19,7 @@ from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.scenario import Homa, Load, Poisson
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
 from paceline.tables import Cell, Table, fewest, format_number
+from paceline.words import as_ratio
 
 OVERCOMMITMENT: Final = 3
 """Messages a Homa receiver grants at a time: three times 52 KB (34 packets) stay below the 200 KB of a port."""
@@ -132,7 +133,7 @@ def rule(values: Values) -> list[Claim]:
             return ratio(values, (variant, workload, top, load, what), (variant, workload, under, load, what))
 
         def said(top: str, under: str, what: str, load: float = 0.4, title: str = of.title) -> str:
-            return f"{title.capitalize()}, load {load:g}: {TITLES[top]} over {TITLES[under]}, {what}"
+            return f"{title.capitalize()}, load {load:g}: {as_ratio(TITLES[top], TITLES[under])}, {what}"
 
         pair = ("express_pass_aeolus", "express_pass")
         limits = judge.at_most(0.72) if workload == "webserver" else judge.below(1)

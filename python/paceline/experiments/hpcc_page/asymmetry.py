@@ -28,6 +28,7 @@ WORKLOAD: Final = "websearch"
 LOAD: Final = 70
 COMPARED: Final = ("hpcc_int", "dctcp")
 FAILED: Final = ("tor0", "agg0")
+_LINK: Final = f"{FAILED[0]} – {FAILED[1]}"
 """One of four uplinks of a top-of-rack switch: its 16 hosts then share 1.2 Tb/s, which 70 % load needs nearly whole."""
 
 NEAR_HOSTS: Final = 16
@@ -90,17 +91,19 @@ def verdicts(runs: Runs, scale: Scale) -> Sequence[Verdict]:
     times, found = _second_half(scale), []
     for scheme in COMPARED:
         for near in (True, False):
-            whose = "to or from the hosts of that switch" if near else "of all hosts"
+            whose = f"between the hosts of switch {FAILED[0]} and all others" if near else "of all hosts"
             base = f"H14.{scheme}.{'near' if near else 'all'}"
             counts = {}
-            for variant, what in (("default", "all links up"), ("failed_link", "one of its uplinks down")):
+            for variant, what in (("default", "all links up"), ("failed_link", f"link {_LINK} down")):
                 chosen = runs.where(scheme=scheme, variant=variant)
                 counts[variant] = [float(unfinished(run.results(), times, near=near).mean()) for run in chosen]
                 said = f"WebSearch 70 %, {SCHEMES[scheme]}, {what}: mean number of flows under way {whose}"
                 found.append(_report(f"{base}.{variant}", said, counts[variant], runs.seeds))
             pairs = zip(counts["failed_link"], counts["default"], strict=True)
             ratios = [failed / max(whole, 1.0) for failed, whole in pairs]
-            said = f"WebSearch 70 %, {SCHEMES[scheme]}: flows under way {whose}, with that link down over with all up"
+            said = (
+                f"WebSearch 70 %, {SCHEMES[scheme]}: flows under way {whose}, with link {_LINK} down over with all up"
+            )
             found.append(_report(f"{base}.growth", said, ratios, runs.seeds))
     return found
 
@@ -123,14 +126,13 @@ def _drawings(runs: Runs, scale: Scale) -> Iterator[Drawing]:
             failed = variant != "default"
             looks[label] = replace(whole, line=LINE_STYLES[1] if failed else "-", variant=failed)
     window = WINDOWS[scale][LOAD]
-    link = f"{FAILED[0]} – {FAILED[1]}"
     caption = (
         f"WebSearch at 70 % load: flows that have started and not finished, of those between the {NEAR_HOSTS} hosts of "
-        f"switch {FAILED[0]} and all others; mean over {many(len(runs.seeds), 'seed')}. Dashed curves: the link {link} "
-        f"fails at {format_time(_down_us(scale) * 1e6)}. Arrivals end at {format_time(window.arrivals_us * 1e6)}. "
-        f"Measured at {scale} scale."
+        f"switch {FAILED[0]} and all others; mean over {many(len(runs.seeds), 'seed')}. Dashed curves: the link "
+        f"{_LINK} fails at {format_time(_down_us(scale) * 1e6)}. "
+        f"Arrivals end at {format_time(window.arrivals_us * 1e6)}. Measured at {scale} scale."
     )
-    instants = {f"{link} fails": _down_us(scale) * 1e6}
+    instants = {f"{_LINK} fails": _down_us(scale) * 1e6}
     name = f"Flows under way, hosts of {FAILED[0]}"
     figure = plot.timeline(series, name, counts=True, looks=looks, dashes=True, instants=instants)
     yield Drawing("H14-under-way", figure, caption)
@@ -138,7 +140,7 @@ def _drawings(runs: Runs, scale: Scale) -> Iterator[Drawing]:
 
 def show(runs: Runs, scale: Scale) -> Shown:
     """Flows under way over time."""
-    failed = f"The link {FAILED[0]} – {FAILED[1]} fails at {format_time(_down_us(scale) * 1e6)}, for good."
+    failed = f"The link {_LINK} fails at {format_time(_down_us(scale) * 1e6)}, for good."
     timeout = "These runs have a retransmission timeout, as packets on the link are lost; the others need none."
     return Shown(_drawings(runs, scale), remarks=[window_remark(scale, [LOAD]), f"{failed} {timeout}"])
 

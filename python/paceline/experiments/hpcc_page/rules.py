@@ -224,7 +224,8 @@ def short_flow_gap(curves: Curves) -> list[Claim]:
             what = f"{of}, best of the others less HPCC-PINT"
             found.append(Claim(f"{workload}{load}", what, gaps[-1]))
         for i in (1, 2):
-            what = f"{WORKLOADS[workload]}: that gap at {LOADS[i]} % less that at {LOADS[i - 1]} %"
+            of = f"{WORKLOADS[workload]}, p99: best of the others less HPCC-PINT, {UP_TO_200KB.title}"
+            what = f"{of}: what it is at {LOADS[i]} % less what it is at {LOADS[i - 1]} %"
             limits = above(0) if workload == "websearch" else None
             found.append(Claim(f"{workload}.growth{LOADS[i]}", what, gaps[i] - gaps[i - 1], limits))
     return found

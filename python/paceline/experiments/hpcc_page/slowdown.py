@@ -31,8 +31,8 @@ ABOUT: Final[Mapping[str, str]] = {
 def window_remark(scale: Scale, loads: Collection[int] = LOADS) -> str:
     """What was run at these loads, in one sentence."""
     found = [
-        f"{w.arrivals_us / 1000:g} ms at {listed(map(str, alike))} % ({w.warmup_us / 1000:g} ms of them warm-up), "
-        f"{many(w.seeds, 'seed')}"
+        f"{w.arrivals_us / 1000:g} ms at {listed(map(str, alike))} %"
+        f"{f' ({w.warmup_us / 1000:g} ms of them warm-up)' if w.warmup_us else ''}, {many(w.seeds, 'seed')}"
         for w, alike in by_window(scale, sorted(loads)).items()
     ]
     return f"Arrivals: {'; '.join(found)}. Every run goes on until its last flow has finished."

@@ -8,6 +8,7 @@ from paceline.experiments.cee.hotspot.runs import CROWDS, SWEEP, TITLES, Crowd
 from paceline.experiments.cee.setup import CELLS, XOFF, XON, pfc_title, when
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, at, bounds, ratio
+from paceline.words import as_ratio
 
 
 def sawtooth_rule(values: Values) -> list[Claim]:
@@ -269,7 +270,7 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
         for qcn in ("qcn20", "qcn66"):
             for other in ("base", "red"):
                 places = (Crowd("udp_8", cell, "new_reno", pfc).place("classes") for cell in (qcn, other))
-                titles = f"{CELLS[qcn].title} over {CELLS[other].title}"
+                titles = as_ratio(CELLS[qcn].title, CELLS[other].title)
                 text = f"ratio of Jain's indices of what TCP and UDP deliver at a hot spot, {titles}, {when(pfc)}"
                 found.append(Claim(f"crowd.{qcn}.{other}.pfc{pfc:d}", text, ratio(values, *places), judge.above(1)))
     return found

@@ -24,6 +24,7 @@ from paceline.experiments.cee.setup import (
 )
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, at, ratio
+from paceline.words import as_ratio
 
 COMPLETIONS: Final = (("qct_ms", "", "mean QCT"), ("fct_ms", "fct.", "mean FCT of background flows"))
 """The study's "flow completion time" may be that of whole queries or of single flows. Those of background flows are
@@ -90,14 +91,14 @@ def red_rule(values: Values) -> list[Claim]:
                     ("qcn20.red", "qcn20", "red"),
                 ):
                     cases = (QueryCase(read(cell, reading), "new_reno", pfc) for cell in (worse, better))
-                    titles = f"{CELLS[worse].title} over {CELLS[better].title}{limiters(reading)}"
+                    titles = f"{as_ratio(CELLS[worse].title, CELLS[better].title)}{limiters(reading)}"
                     statement = f"{words} {when(pfc)}, NewReno, {titles}"
                     over = quotient(values, *cases, what=what)
                     limits = judge.at_least(1)
                     found.append(Claim(f"{prefix}{name}.pfc{pfc:d}", statement, over, limits, variant=reading))
             for cell, kind in ABLATIONS.items():
                 cases = (QueryCase(read(c, reading), "new_reno") for c in (cell, "qcn20"))
-                text = f"{words} without PFC, NewReno, {kind.title} over QCN 20 as it is{limiters(reading)}"
+                text = f"{words} without PFC, NewReno, {as_ratio(kind.title, 'QCN 20 as it is')}{limiters(reading)}"
                 over = quotient(values, *cases, what=what)
                 found.append(Claim(f"{prefix}{cell}", text, over, judge.below(1), variant=reading))
         # Of ECN without PFC the study says that its additional feedback worsens the case.
@@ -183,7 +184,7 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
                 over = quotient(
                     values, *(QueryCase(cell, "new_reno", pfc, udp=True) for cell in (own, other)), what="jain"
                 )
-                titles = f"{ALL_CELLS[own].title} over {CELLS[other].title}"
+                titles = as_ratio(ALL_CELLS[own].title, CELLS[other].title)
                 statement = f"ratio of Jain's indices of TCP's and UDP's shares delivered, {titles}, {when(pfc)}"
                 # The index is near 1 in every cell: what is fairer by less than this restores nothing.
                 limits = judge.at_least(1.02)
@@ -205,7 +206,7 @@ def burst_rule(values: Values) -> list[Claim]:
             found.append(Claim(f"{prefix}{cell}", statement, growth[own], variant=reading))
         for reading, _, own in readings(("qcn20",)):
             over = growth[own] / growth["red"]
-            statement = f"{text}: {ALL_CELLS[own].title} over ECN-RED"
+            statement = f"{text}: {as_ratio(ALL_CELLS[own].title, 'ECN-RED')}"
             found.append(Claim(f"{prefix}over", statement, over, judge.above(1), variant=reading))
     return found
 
