@@ -83,9 +83,12 @@ def _limit(value: float) -> str:
 
 
 def percent_of(value: float, percent: float) -> Limits:
-    """``value`` give or take ``percent`` of it; of a ratio to the published value, ``value`` is 1."""
+    """``value`` give or take ``percent`` of it; of a ratio to the published value, ``value`` is 1.
+
+    The text says of what: not all claims have a published value beside them, and of a ratio it would not be that.
+    """
     reach = abs(value) * percent / 100
-    return Limits(value - reach, value + reach, f"±{percent:g} %")
+    return Limits(value - reach, value + reach, f"{_limit(value)} ± {percent:g} %")
 
 
 def exact(

@@ -57,7 +57,7 @@ class Verdict:
     measured: float | int | str | None
     """What came out; of several seeds, the mean. ``None`` when the runs do not give it."""
     tolerance: str
-    """The rule in words, as ``±10 %`` or ``≥ 1.45``."""
+    """The rule in words, as ``0.7 ± 10 %`` or ``≥ 1.45``."""
     verdict: Outcome
     variant: str = "default"
     """Which reading of an ambiguous setting the runs use."""
