@@ -11,6 +11,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,7 @@ from paceline.reproduce import claims, judge, model, record
 from paceline.reproduce.model import Outcome, Scale
 from paceline.sweeps import estimates
 from paceline.sweeps.points import Point, Run, Runs
+from paceline.words import signed, typeset
 
 SEEDS = (1, 2, 3)
 
@@ -490,7 +492,8 @@ def test_many_values_without_a_claim_are_folded_away(tmp_path):
 def test_a_table_of_verdicts_names_variants_where_there_are_several():
     from paceline.reproduce.page import verdict_table
 
-    plain = {"statement": "s", "published": None, "measured": 1.5, "tolerance": "–", "verdict": Outcome.REPORT}
+    plain: dict[str, Any] = {"statement": "s", "published": None, "measured": 1.5, "tolerance": "–"}
+    plain["verdict"] = Outcome.REPORT
     one = model.Verdict(id="H0.a", seeds=(1, 2, 3, 4), **plain)
     two = model.Verdict(id="H0.b", seeds=(1, 3), variant="other", **plain)
     alone, both = verdict_table([one]), verdict_table([one, two])
@@ -498,6 +501,27 @@ def test_a_table_of_verdicts_names_variants_where_there_are_several():
     assert [row[-1].text for row in both.rows] == ["1–4", "1, 3"]
     assert [row[both.head.index("Variant")].text for row in both.rows] == ["default", "other"]
     assert all(len(row) == len(table.head) for table in (alone, both) for row in table.rows)
+    # A column that says the same of all would push others out of sight.
+    assert "Seeds" not in alone.head
+    assert alone.caption == "Verdicts; seeds 1–4"
+    assert both.caption == "Verdicts"
+
+
+def test_both_ends_of_an_interval_have_the_power_of_ten_of_its_value():
+    """A1 had a value in units of 1e-5 beside an interval from some 1e-6 to 0.0001389."""
+    from paceline.reproduce.page import verdict_table
+
+    plain: dict[str, Any] = {"statement": "s", "published": None, "tolerance": "< 1", "verdict": Outcome.PASS}
+    rare = model.Verdict(id="H0.a", measured=1.031e-5, interval=(5.01e-6, 1.389e-4), **plain)
+    often = model.Verdict(id="H0.b", measured=0.5, interval=(0.25, 0.75), **plain)
+    notes = [row[2].note for row in verdict_table([rare, often]).rows]
+    assert [signed(note) for note in notes] == ["[0.501, 13.89] \N{MULTIPLICATION SIGN} 10⁻⁵", "[0.25, 0.75]"]
+
+
+def test_what_a_value_is_held_against_says_of_what_it_is_a_share():
+    """H6 had "1.2, ±10 %" without the value that was meant; a notice had no published value at all."""
+    assert judge.percent_of(1.25, 10).text == "1.25 ± 10 %"
+    assert typeset("1.25 ± 10 %") == "1.25 ± 10 %".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def test_what_is_true_or_not_reads_so_and_is_recorded_as_a_number():
@@ -703,7 +727,7 @@ def test_a_verdict_at_tiny_is_muted_where_larger_runs_say_otherwise(tmp_path):
     assert "3 claims, as larger runs on record have them" in page
     assert "These and others, 4, at tiny scale" in page
     assert tiles == [("pass", "2"), ("fail", "1"), ("pass", "3"), ("not\N{NO-BREAK SPACE}judged", "1")]
-    assert "X1.lost: claim lost: 5 at paper, tolerance exact" in page.partition("</header>")[0]
+    assert "X1.lost: claim lost: 5 at paper, published 0, tolerance exact" in page.partition("</header>")[0]
     board = write_scoreboard([judged], [], tmp_path, larger).read_text().partition('id="overview"')[2]
     assert board.index("fail on record") < board.index("pass at tiny")
     assert "3 pass (1 on record as fail at paper scale)" in counts_text(verdicts, larger)
@@ -734,7 +758,7 @@ def test_the_rules_of_judging_are_folded_away_on_pages_and_stand_on_the_scoreboa
     claim = {"id": "X1.a", "statement": "s", "published": 0, "measured": 0, "tolerance": "exact"}
     judged = Judged(one, Scale.TINY, (), Runs(()), (model.Verdict(**claim, verdict=Outcome.PASS),))
     rule = "statistical one, with its whole 95\N{NO-BREAK SPACE}% confidence interval"
-    folded = r"<details><summary>How verdicts come about</summary><p>[^<]*" + rule
+    folded = r'<details><summary>How verdicts come about</summary><p class="rule">[^<]*' + rule
     page = write_experiment(judged, tmp_path / "X1").read_text()
     assert re.search(folded, page)
     assert page.count(rule) == 1

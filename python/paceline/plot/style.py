@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
 from paceline.words import signed
 
@@ -159,6 +159,7 @@ def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) 
     decades = math.log10(high / low) if low > 0 else 1.0
     # Numbers with a unit are wide: 800 µs and 1 ms would run together.
     wide = " " in text(low)
+    among: list[Locator]
     if decades < _SHORT:
         usual, among = 0, [MaxNLocator(n, steps=[1, 2, 5, 10]) for n in (6, 8, 10, 12)]
     else:

@@ -50,8 +50,8 @@ class Section:
     key: str
     title: str
     text: str = ""
-    rules: tuple[str, str] | None = None
-    """A heading, and behind it, folded away, what the tables go by."""
+    rules: tuple[str, Sequence[str]] | None = None
+    """A heading, and behind it, folded away, what the tables go by, a line each."""
     figures: list[PageFigure] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     folded: list[Table] = field(default_factory=list)

@@ -29,12 +29,15 @@ SHOWN_REPORTS = 12
 SHOWN_FAILED = 6
 """Claims that fail that are named above all else."""
 _RULES = (
-    "pass: the statement holds; a statistical one, with its whole 95 % confidence interval over the seeds. "
-    "fail: it does not hold. undecided: the interval contains the limit, the intervals of an ordering overlap, or "
-    "there are fewer than three seeds. report: a measured value without a claim to judge. Larger runs: what is "
-    "on record of a larger scale, not run for this page; where the two differ, it is the one that counts and has the "
-    "colour. Limits come from the source "
-    "where it states one, else from a rule of this project that was fixed beforehand (docs/reproduce.md)."
+    "pass: the statement holds; a statistical one, with its whole 95 % confidence interval over the seeds.",
+    "fail: it does not hold.",
+    "undecided: the interval contains the limit, the intervals of an ordering overlap, or there are fewer than three "
+    "seeds.",
+    "report: a measured value without a claim to judge.",
+    "Larger runs: what is on record of a larger scale, not run for this page; where the two differ, it is the one that "
+    "counts and has the colour.",
+    "Limits come from the source where it states one, else from a rule of this project that was fixed beforehand "
+    "(docs/reproduce.md).",
 )
 
 
@@ -51,6 +54,7 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
     """Published, measured, tolerance and verdict, for page and terminal; variants where there are several.
 
     Of values without a claim there is neither tolerance nor verdict, and a published value only where some have it.
+    Seeds that all have in common are named once, in the caption.
     Ahead of a claim's verdict stands what ``larger`` runs said of it, where that is something else: it weighs more, and
     where the verdicts differ it has the colour.
     """
@@ -58,7 +62,7 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
     head += ("Variant", "Seeds")
     rows: list[tuple[Cell, ...]] = []
     for v in verdicts:
-        interval = "" if v.interval is None else f"[{_number(v.interval[0])}, {_number(v.interval[1])}]"
+        interval = "" if v.interval is None else _range(v.interval, v.measured)
         published, measured, tolerance = (_told(v, x) for x in (_number(v.published), _number(v.measured), v.tolerance))
         cells = (Cell(v.id), Cell(headed(v.statement)), Cell(published), Cell(measured, interval))
         tone = v.verdict.value if v.verdict in _JUDGED else ""
@@ -69,6 +73,11 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
     empty = {"Variant"} if all(v.variant == "default" for v in verdicts) else set()
     empty |= {"Tolerance", "Verdict"} if not claims else set()
     empty |= {"Published"} if all(v.published is None for v in verdicts) else set()
+    common = {v.seeds for v in verdicts if v.seeds}
+    if len(common) == 1:
+        empty |= {"Seeds"}
+        (seeds_of_all,) = common
+        caption += f"; {'seed' if len(seeds_of_all) == 1 else 'seeds'} {_seeds(seeds_of_all)}"
     empty |= {_LARGER} if not any(_on_record(v, larger).text for v in claims) else set()
     kept = [i for i, name in enumerate(head) if name not in empty]
     return Table(caption, tuple(head[i] for i in kept), [tuple(row[i] for i in kept) for row in rows], prose=True)
@@ -95,6 +104,14 @@ def _number(value: Any) -> str:
         text = next((t for digits in range(5, 10) if (t := f"{value:.{digits}g}") not in ("1", "-1")), text)
     whole, point, rest = text.partition(".")
     return f"{int(whole):,}{point}{rest}" if re.fullmatch("-?[0-9]{4,}", whole) else text
+
+
+def _range(interval: tuple[float, float], measured: Any) -> str:
+    """An interval; of a value with a power of ten both ends have that one: they would have others, or none."""
+    power = re.search("e-[0-9]+$", _number(measured))
+    scale = float(f"1{power[0]}") if power else 1.0
+    low, high = (_number(round(end / scale, 9) if power else end) for end in interval)
+    return f"[{low}, {high}]" + (f" \N{MULTIPLICATION SIGN} 1{power[0]}" if power else "")
 
 
 def _seeds(seeds: Sequence[int]) -> str:
@@ -135,7 +152,7 @@ def _verdicts(
     verdicts: Sequence[Verdict],
     larger: Larger,
     caption: str = "Verdicts",
-    rules: tuple[str, str] | None = None,
+    rules: tuple[str, Sequence[str]] | None = None,
 ) -> Section:
     """The claims of an experiment with their verdicts; many values without a claim are folded away."""
     claims, reports = _split(verdicts)
@@ -171,17 +188,20 @@ def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
 def _failed(verdicts: Sequence[Verdict], larger: Larger) -> list[tuple[str, str, list[str]]]:
     """The notice that says which claims do not hold, as figures stand before the table of verdicts."""
     failed = [v for v in verdicts if v.verdict is Outcome.FAIL]
-    said = [f"{v.id}: {v.statement}: {_told(v, _number(v.measured))}, tolerance {v.tolerance}" for v in failed]
+    said = [_against(v, _told(v, _number(v.measured))) for v in failed]
     notices = [("warn", "Claims that fail", _first_of(failed, said, _recorded_as(failed, larger, Outcome.PASS)))]
     # What holds at this scale, or is not judged at it, may be known not to.
     other = [v for v in verdicts if v.verdict not in (Outcome.FAIL, Outcome.REPORT)]
     known = [(v, row) for v in other if (row := larger.get(v.name)) and row.verdict == Outcome.FAIL]
-    said = [
-        f"{v.id}: {v.statement}: {_told(v, _number(row.measured))} at {row.scale}, tolerance {v.tolerance}"
-        for v, row in known
-    ]
+    said = [_against(v, f"{_told(v, _number(row.measured))} at {row.scale}") for v, row in known]
     notices.append(("info", "Claims that fail in larger runs on record", _first_of([v for v, _ in known], said)))
     return [notice for notice in notices if notice[2]]
+
+
+def _against(v: Verdict, measured: str) -> str:
+    """A claim with what was measured and what that is held against."""
+    published = "" if v.published is None else f"published {_told(v, _number(v.published))}, "
+    return f"{v.id}: {v.statement}: {measured}, {published}tolerance {_told(v, v.tolerance)}"
 
 
 def _first_of(verdicts: Sequence[Verdict], said: Sequence[str], last: str = "") -> list[str]:
@@ -333,7 +353,7 @@ def write_scoreboard(judged: Sequence[Judged], changed: Sequence[str], folder: P
         "reproduce.html.j2",
         kicker="Paceline scoreboard",
         title="Published results, reproduced",
-        lead=[f"Paceline {_version()}. {_scale_said(judged[0].scale, verdicts)}", _RULES],
+        lead=[f"Paceline {_version()}. {_scale_said(judged[0].scale, verdicts)}", *_RULES],
         notices=notices,
         tiles=_tiles(verdicts, larger, judged[0].scale),
         sections=sections,
@@ -369,7 +389,7 @@ def markdown(judged: Sequence[Judged], larger: Larger = _NONE) -> str:
     parts = [
         "# Scoreboard",
         f"<!-- Made by: {_again(['--all'], scale)} -->",
-        f"Published results as this version reproduces them. {said} {_RULES}",
+        f"Published results as this version reproduces them. {said} {' '.join(_RULES)}",
         "\n".join(["| id | result | verdicts | CPU minutes |\n|---|---|---|---|", *map(_line, judged)]),
     ]
     for j in judged:
@@ -377,7 +397,8 @@ def markdown(judged: Sequence[Judged], larger: Larger = _NONE) -> str:
         rows = ["| " + " | ".join(_plain(f"{c.text} {c.note}".strip()) for c in row) + " |" for row in table.rows]
         head = f"| {' | '.join(h.lower() for h in table.head)} |\n|{'---|' * len(table.head)}"
         parts += [f"## {j.experiment.id}", f"{_plain(j.experiment.title)}. {_plain(j.experiment.statement)}"]
-        parts += [f"Source: {_plain(j.experiment.source)}.", "\n".join([head, *rows])]
+        seeds = table.caption.removeprefix("Verdicts")
+        parts += [f"Source: {_plain(j.experiment.source)}{seeds}.", "\n".join([head, *rows])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -396,4 +417,4 @@ def _again(ids: Sequence[str], scale: str) -> str:
 
 def _version() -> str:
     revision = _native.git_revision()
-    return f"{_native.version()}, commit {revision}" if revision else _native.version()
+    return f"{_native.version()}, commit {revision[:12]}" if revision else _native.version()
