@@ -507,6 +507,21 @@ def test_a_table_of_verdicts_names_variants_where_there_are_several():
     assert both.caption == "Verdicts"
 
 
+def test_pages_say_what_the_short_names_on_them_mean(tmp_path):
+    """A reader of E5 was told neither what a QCT nor what PFC is."""
+    from paceline.reproduce.catalogue import Judged
+    from paceline.reproduce.page import write_experiment
+
+    words = {"id": "X1", "title": "Losses", "statement": "PFC is of use.", "source": "source"}
+    one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [])
+    claim = model.Verdict(
+        id="X1.a", statement="p99 of the QCT", published=0, measured=0, tolerance="exact", verdict=Outcome.PASS
+    )
+    page = write_experiment(Judged(one, Scale.TINY, (), Runs(()), (claim,)), tmp_path).read_text()
+    meant = page.partition('id="words"')[2].partition("</section>")[0]
+    assert re.findall(r'<th scope="row">(\w+)', meant) == ["QCT", "p99", "PFC"]
+
+
 def test_both_ends_of_an_interval_have_the_power_of_ten_of_its_value():
     """A1 had a value in units of 1e-5 beside an interval from some 1e-6 to 0.0001389."""
     from paceline.reproduce.page import verdict_table

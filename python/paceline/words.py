@@ -67,6 +67,7 @@ def _power(found: re.Match[str]) -> str:
 _UNIT = "(?:%|[pnµm]?s|[KMGT]?i?B|[KMGT]?b/s)"
 _TIED = re.compile(
     rf"(?<=[0-9]) (?={_UNIT}(?![\w/])|±)|(?<=,) (?={_UNIT}$)|(?<=\bnot) (?=judged\b)|(?<=[<>≤≥±]) (?=[0-9])"
+    r"|(?<=\bQCN) (?=[0-9])"
 )
 
 

@@ -41,6 +41,23 @@ _RULES = (
 )
 
 
+_SHORT_NAMES = {
+    "FCT": "Flow completion time: from a flow's start to its last acknowledgement, or to its last byte.",
+    "QCT": "Query completion time: from a query to the last byte of its answer.",
+    "slowdown": "FCT over the least FCT that the flow could have, alone in an empty network: 1 is the best there is.",
+    "p99": "99 % of the values are at most as large as this one; p50, the median, half of them.",
+    "incast": "Many hosts send to one at the same time.",
+    "RTO": "Retransmission timeout: how long a sender waits for an acknowledgement before it sends again.",
+    "PFC": "Priority flow control: a switch whose buffer fills up tells its neighbours to pause.",
+    "ECN": "Explicit congestion notification: switches mark packets where a queue is long, and senders slow down.",
+    "RED": "Random early detection: a switch marks or drops packets at random, the more of them the longer its queue.",
+    "QCN": "Quantised congestion notification: switches tell the adapters of senders by how much to slow down.",
+    "RDMA": "Remote direct memory access: the adapter, and not the operating system, runs the transport.",
+    "INT": "In-band network telemetry: switches write into packets how long their queues and how busy their links are.",
+    "PINT": "Probabilistic INT: only some packets carry it, and in fewer bits.",
+}
+"""What stands on a page for more than it says, for whom it is new."""
+
 Larger = Mapping[str, Row]
 """By :attr:`Verdict.name` what is on record of larger runs than those of a page."""
 _NONE: Larger = {}
@@ -297,6 +314,7 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
         if more.remarks:
             rows: list[tuple[Cell, ...]] = [(Cell(text),) for text in more.remarks]
             sections.append(Section("remarks", "Remarks", tables=[Table("What to know", ("",), rows, prose=True)]))
+    sections.append(_short_names([e.title, e.statement, *(v.statement for v in judged.verdicts)], sections))
     told = _files_said(len(files))
     sections.append(Section("scenarios", "Scenarios", told, verbatim=files))
     sections.append(Section("again", "Run again", verbatim=[("", _again([e.id], judged.scale.value))]))
@@ -312,6 +330,21 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
     page = folder / "report.html"
     write(page, html)
     return page
+
+
+def _short_names(texts: Sequence[str], sections: Sequence[Section]) -> Section:
+    """What the short names mean that these texts, captions and tables have."""
+    tables = [t for s in sections for t in (*s.tables, *s.folded)]
+    words = [c.text for t in tables for row in t.rows for c in row] + [h for t in tables for h in (t.caption, *t.head)]
+    all_words = " ".join([*texts, *words, *(f.caption for s in sections for f in s.figures)])
+    rows: list[tuple[Cell, ...]] = [
+        (Cell(name), Cell(meaning))
+        for name, meaning in _SHORT_NAMES.items()
+        if re.search(rf"\b{name}\b", all_words, re.IGNORECASE if name.islower() else 0)
+    ]
+    return Section(
+        "words", "Short names", tables=[Table("What they mean", ("",) * 2, rows, prose=True)] if rows else []
+    )
 
 
 def _scale_said(scale: Scale, verdicts: Sequence[Verdict]) -> str:
