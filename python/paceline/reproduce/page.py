@@ -340,7 +340,7 @@ def _short_names(texts: Sequence[str], sections: Sequence[Section]) -> Section:
     rows: list[tuple[Cell, ...]] = [
         (Cell(name), Cell(meaning))
         for name, meaning in _SHORT_NAMES.items()
-        if re.search(rf"\b{name}\b", all_words, re.IGNORECASE if name.islower() else 0)
+        if re.search(rf"\b{name}s?\b", all_words, re.IGNORECASE if name.islower() else 0)
     ]
     return Section(
         "words", "Short names", tables=[Table("What they mean", ("",) * 2, rows, prose=True)] if rows else []
