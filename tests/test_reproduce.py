@@ -652,6 +652,7 @@ def test_long_names_of_runs_wrap_and_short_ones_do_not():
     rows = [(Cell(name), Cell("1")) for name in (long, "QCN 20, NewReno")]
     macros = environment().get_template("macros.html.j2")
     text = macros.module.table(Table("Runs", ("Run", "Drops"), rows))  # type: ignore[attr-defined]
+    text = text.replace("\N{NO-BREAK SPACE}", " ")
     assert f'<th scope="row" class="long">{long}</th>' in text
     assert '<th scope="row">QCN 20, NewReno</th>' in text
 
