@@ -28,8 +28,8 @@ WORKLOAD: Final = "websearch"
 LOAD: Final = 70
 COMPARED: Final = ("hpcc_int", "dctcp")
 FAILED: Final = ("tor0", "agg0")
-_LINK: Final = f"{FAILED[0]} – {FAILED[1]}"
 """One of four uplinks of a top-of-rack switch: its 16 hosts then share 1.2 Tb/s, which 70 % load needs nearly whole."""
+_LINK: Final = f"{FAILED[0]} – {FAILED[1]}"
 
 NEAR_HOSTS: Final = 16
 """The hosts 0 to 15 are those at ``tor0``."""
