@@ -151,6 +151,8 @@ class Kind:
             measure=self.measure,
             rule=self.rule,
             show=self.show,
+            # As the table and the map have it: of all seeds together.
+            pooled=True,
         )
 
 
