@@ -194,20 +194,19 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
 
 def burst_rule(values: Values) -> list[Claim]:
     """E21: RED notices bursts less than QCN."""
-    found = []
-    for what, prefix, words in COMPLETIONS:
-        growth = {}
-        for _, _, cell in readings(BURSTS):
-            large, small = (QueryCase(cell, "new_reno", size=n) for n in (SIZES[-1], SIZES[0]))
-            growth[cell] = quotient(values, large, small, what=what)
-        text = f"{words}, messages of {SIZES[-1]} KiB over {SIZES[0]} KiB, without PFC"
-        for reading, cell, own in readings(BURSTS):
-            statement = f"{text}, {ALL_CELLS[own].title}"
-            found.append(Claim(f"{prefix}{cell}", statement, growth[own], variant=reading))
-        for reading, _, own in readings(("qcn20",)):
-            over = growth[own] / growth["red"]
-            statement = f"{text}: {as_ratio(ALL_CELLS[own].title, 'ECN-RED')}"
-            found.append(Claim(f"{prefix}over", statement, over, judge.above(1), variant=reading))
+    growth = {}
+    for _, _, cell in readings(BURSTS):
+        large, small = (QueryCase(cell, "new_reno", size=n) for n in (SIZES[-1], SIZES[0]))
+        growth[cell] = quotient(values, large, small)
+    text = f"mean QCT of messages of {SIZES[-1]} KiB over that of {SIZES[0]} KiB without PFC"
+    found = [
+        Claim(cell, f"{text}, {ALL_CELLS[own].title}", growth[own], variant=reading)
+        for reading, cell, own in readings(BURSTS)
+    ]
+    for reading, _, own in readings(("qcn20",)):
+        over = growth[own] / growth["red"]
+        statement = f"{text}: {as_ratio(ALL_CELLS[own].title, 'ECN-RED')}"
+        found.append(Claim("over", statement, over, judge.above(1), variant=reading))
     return found
 
 
