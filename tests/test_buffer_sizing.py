@@ -69,7 +69,7 @@ def test_storage_holds_on_what_was_published_and_fails_on_altered_numbers() -> N
         ("dcqcn", 11.9, 41.6),
     ):
         values |= {(name, size, 50): median for size in storage.SIZES}
-        values[name, "short", 99] = p99
+        values |= {(name, where, 99): p99 for where in ("short", 4000)}
     for name, q, kb in (("hpcc_tcp", 50, 18), ("hpcc_tcp", 99, 65), ("hpcc_rdma", 50, 2.2), ("hpcc_rdma", 99, 74)):
         values[name, "tor->host", q, "busy"] = kb
     values["new_reno", "tor->host", 99, "busy"] = 247
@@ -95,6 +95,13 @@ def test_storage_holds_on_what_was_published_and_fails_on_altered_numbers() -> N
     values["hpcc_rdma", "tor->host", 50, "busy"] = 9.0
     assert failing(storage.tcp_tail_rule(values)) == {"new_reno.p99"}
     assert failing(storage.rdma_tail_rule(values)) == {"ratio"}
+    # The study does not say of which sizes; and what was open at the end counts with its age.
+    values["hpcc_tcp", 4000, 99] = 11.0
+    values["dcqcn", 4000, 99, "up to"] = 78.0
+    assert failing(storage.tcp_tail_rule(values)) == {"new_reno.p99", "hpcc_tcp.p99_4k"}
+    widest = {claim.id: claim.up_to for claim in storage.rdma_tail_rule(values)}
+    assert widest["ratio_4k"] == pytest.approx(10)
+    assert widest["dcqcn.p99_4k"] == 78
     assert failing(storage.hpcc_queue_rule(values)) == {"hpcc_rdma.hosts.busy.p50"}
     # A port holds 256 KiB: whether the study's KB are these is not certain.
     values["new_reno", "tor->host", 99, "busy"] = 262

@@ -367,7 +367,7 @@ def reproduced(paceline, tmp_path):
 def test_h13_passes_and_agrees_with_the_record(paceline, reproduced):
     outcome = paceline("reproduce", "H13", "--scale", "tiny")
     assert (outcome.code, outcome.err) == (0, "")
-    assert "15 pass, 1 report; results/reproduce/tiny/H13/report.html" in outcome.out
+    assert "15 pass, 4 report; results/reproduce/tiny/H13/report.html" in outcome.out
     own = [r for r in record.read(record.default_path()) if (r.scale, r.experiment) == ("tiny", "H13")]
     assert record.read(reproduced / "v.csv") == own
 
