@@ -400,7 +400,7 @@ def test_json_has_every_verdict_with_all_its_parts(paceline, reproduced):
     printed = json.loads(paceline("reproduce", "H13", "--scale", "tiny", "--json").out)
     assert (printed["schema_version"], printed["scale"], printed["differences"]) == (1, "tiny", [])
     (experiment,) = printed["experiments"]
-    assert len(experiment["verdicts"]) == 16
+    assert len(experiment["verdicts"]) == 19
     parts = {"id", "statement", "published", "measured", "interval", "tolerance", "verdict", "variant", "seeds"}
     assert all(set(verdict) == parts for verdict in experiment["verdicts"])
     own = json.loads((reproduced / "results/reproduce/tiny/H13/verdicts.json").read_text())

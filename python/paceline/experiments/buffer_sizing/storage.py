@@ -197,10 +197,10 @@ def _measure(runs: Runs) -> Values:
         found[name, "qps"] = got.per_second
         found[name, "queries"] = float(len(got.size_bytes))
         short = got.size_bytes <= SHORT
-        for where, chosen_ones in (*((size, got.size_bytes == size) for size in SIZES), ("short", short)):
+        for where, own in (*((size, got.size_bytes == size) for size in SIZES), ("short", short)):
             for q in (50, 99):
-                found[name, where, q] = nearest_rank(got.slowdown[chosen_ones], q)
-                found[name, where, q, "up to"] = nearest_rank(np.sort(got.most_slowdown[chosen_ones]), q)
+                found[name, where, q] = nearest_rank(got.slowdown[own], q)
+                found[name, where, q, "up to"] = nearest_rank(np.sort(got.most_slowdown[own]), q)
         for above, size in pairwise((SHORT, *LONGER)):
             own = got.slowdown[(got.size_bytes > above) & (got.size_bytes <= size)]
             for q in (50, 99):
