@@ -97,6 +97,7 @@ sanitize: ## Runs the threads' tests under Miri and ThreadSanitizer, for some te
 lint: setup ## Checks formatting, lints, types and stubs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked --quiet -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked --quiet
 	@if $(CARGO) +$(RUST_MINIMUM) --version >/dev/null 2>&1; then \
 	  $(CARGO) +$(RUST_MINIMUM) check --workspace --all-targets --locked --quiet --target-dir $(CARGO_OUTPUT)/oldest; \
 	else echo 'make: not checked with the oldest Rust; that needs: rustup toolchain install $(RUST_MINIMUM)'; fi

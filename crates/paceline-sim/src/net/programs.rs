@@ -6,7 +6,7 @@
 //! an instant (`calls.rs`).
 //!
 //! What a place does follows from what it is told, and it sends from its own host. So a program whose hosts are told of others by
-//! messages alone ([`Program::why_at_once`]) runs in windows and in parts, each with a machine of its own that knows the whole program and runs
+//! messages alone (`Program::why_at_once`) runs in windows and in parts, each with a machine of its own that knows the whole program and runs
 //! its places. Flows of their own have numbers in the order of their starts, and a sender that is told at once of an arrival acts at the
 //! instant at which something happens elsewhere: such programs run in the sequential engine.
 

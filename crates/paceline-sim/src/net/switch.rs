@@ -1,5 +1,5 @@
 //! A switch: its memory ([`buffers`]) and what happens at its ports, in the exact order of the whole switch (`switching.rs`) or port by
-//! port where none can touch another (`local.rs`). What ports may have beside queues: rules of their own ([`special`]: trimming, credits,
+//! port where none can touch another (`local.rs`). What ports may have beside queues: rules of their own (`special.rs`: trimming, credits,
 //! RED), QCN's congestion points, PINT's measurements.
 
 pub mod buffers;

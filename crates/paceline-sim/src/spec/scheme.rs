@@ -1,5 +1,5 @@
 //! `[schemes.NAME]`: congestion control. To add one: a `section!` with its parameters, a line in [`Control`], and what the
-//! engine makes of it ([`config::Settings`]).
+//! engine makes of it (`config.rs`).
 
 mod config;
 pub mod proactive;

@@ -216,7 +216,7 @@ pub struct Params {
     pub reassembly_limit: u32,
     /// One telemetry probe per round trip, given up after this; `None` for none. HPCC over TCP: 2 base RTTs.
     pub probe: Option<Duration>,
-    /// How long the end that closed first answers repeated FINs. [choice]: RFC 9293's two maximum segment lifetimes
+    /// How long the end that closed first answers repeated FINs. Chosen here: RFC 9293's two maximum segment lifetimes
     /// (minutes) would only hold memory here.
     pub time_wait: Duration,
     /// A connection takes over what earlier ones to the same host have learnt: round-trip time, ssthresh, and `inherit_cwnd`. FreeBSD:
