@@ -59,6 +59,18 @@ pub struct BurstParams {
     pub ordered_path: bool,
 }
 
+impl BurstParams {
+    /// The first packets of a message, however long, where a receiver answers to what it gets and nothing else announces it (Homa,
+    /// NDP): so that a plain burst has at least one.
+    pub fn announcing(&self) -> u32 {
+        match self.policy {
+            Unscheduled::Wait => 0,
+            Unscheduled::Plain => self.packets.max(1),
+            Unscheduled::Aeolus => self.packets,
+        }
+    }
+}
+
 /// Packets of a burst of one bandwidth-delay product, rounded up: 84 at 100 Gb/s, 10 us and 1500 bytes (Aeolus,
 /// section 6). 0 for packets of no size.
 pub fn burst_packets(bdp_bytes: u64, packet_bytes: u32) -> u32 {

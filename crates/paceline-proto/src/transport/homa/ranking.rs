@@ -82,11 +82,9 @@ impl Ranking {
     /// Moves the levels after one sender's message has come, gone or changed places; `before` was in front.
     fn settle(&mut self, before: Option<u32>, peer: u32) {
         let after = self.front();
-        if before == after {
-        } else if after == Some(peer) {
-            self.first -= i64::from(self.first > 0);
-        } else {
-            self.first += 1;
+        if after != before {
+            let came = after == Some(peer);
+            self.first += if came { -i64::from(self.first > 0) } else { 1 };
         }
         self.first = self.first.min(self.levels - self.active.len() as i64);
         if after.is_none() {

@@ -214,11 +214,7 @@ impl Receivers {
                 self.resend_after.push(Time(0));
             }
             let packets = params.sizes.packets(h.ext);
-            let burst = match params.burst.policy {
-                Unscheduled::Wait => 0,
-                Unscheduled::Plain => params.burst.packets.max(1),
-                Unscheduled::Aeolus => params.burst.packets,
-            };
+            let burst = params.burst.announcing();
             let mut received = std::mem::take(&mut m.received);
             received.clear();
             *m = Inbound {

@@ -100,12 +100,8 @@ impl Senders {
             self.messages.resize_with(i + 1, Outbound::default);
         }
         let m = &mut self.messages[i];
-        let (burst, probes) = match params.burst.policy {
-            Unscheduled::Wait => (0, true),
-            Unscheduled::Plain => (params.burst.packets.max(1), false),
-            Unscheduled::Aeolus => (params.burst.packets, true),
-        };
-        m.board.restart(params.sizes.packets(message.bytes), burst, probes);
+        let probes = params.burst.policy != Unscheduled::Plain;
+        m.board.restart(params.sizes.packets(message.bytes), params.burst.announcing(), probes);
         (m.live, m.peer, m.bytes, m.start, m.id) = (true, message.peer, message.bytes, now, message.id);
         (m.granted, m.spent, m.last_grant, m.free, m.heard, m.listed) = (0, 0, 0, 0, false, None);
         (m.priority, m.again_priority) = (params.lowest(), params.lowest());
