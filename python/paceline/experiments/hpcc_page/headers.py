@@ -34,9 +34,19 @@ class Wire:
     ack_bytes: float
 
     @property
+    def frame_bytes(self) -> float:
+        """A data packet."""
+        return PAYLOAD_BYTES + self.header_bytes
+
+    @property
     def load(self) -> float:
         """Bytes on the wire, ACKs included, for each byte of payload."""
-        return (PAYLOAD_BYTES + self.header_bytes + self.ack_bytes) / PAYLOAD_BYTES
+        return (self.frame_bytes + self.ack_bytes) / PAYLOAD_BYTES
+
+
+def percent(share: float) -> str:
+    """A share as it stands before ``%``."""
+    return f"{share * 100:.1f}"
 
 
 def measured(results: Results) -> Wire:
@@ -72,8 +82,9 @@ def plan(_scale: Scale) -> Sequence[Point]:
 def verdicts(runs: Runs, _scale: Scale) -> Sequence[Verdict]:
     """Sizes and wire load of each scheme, and what the page says of them in round numbers."""
     found = []
+    wires = {name: measured(runs.one(scheme=name).results()) for name in _SIZES}
     for name, (_, header, ack) in _SIZES.items():
-        wire = measured(runs.one(scheme=name).results())
+        wire = wires[name]
         load = (PAYLOAD_BYTES + header + ack) / PAYLOAD_BYTES
         what = name.lower()
         found += [
@@ -81,18 +92,19 @@ def verdicts(runs: Runs, _scale: Scale) -> Sequence[Verdict]:
             judge.exact(f"H13.ack.{what}", f"{name}: ACK, bytes", ack, wire.ack_bytes),
             judge.exact(f"H13.load.{what}", f"{name}: bytes on the wire per byte of payload", load, wire.load),
         ]
-    loads = [measured(runs.one(scheme=name).results()).load for name in _SIZES if name != "HPCC-INT"]
-    spread = f"{(min(loads) - 1) * 100:.1f} to {(max(loads) - 1) * 100:.1f} %"
+    loads = [wire.load for name, wire in wires.items() if name != "HPCC-INT"]
+    least, most = min(loads), max(loads)
+    spread = f"{percent(least - 1)} to {percent(most - 1)} %"
     said = "All but HPCC-INT: the load on the network is higher than that of the payload by about"
     found.append(judge.report("H13.page", said, "11 % (50-byte header, 60-byte ACK)", spread))
-    with_int, with_pint = (measured(runs.one(scheme=name).results()) for name in ("HPCC-INT", "HPCC-PINT"))
-    more = (with_int.load / with_pint.load - 1) * 100
-    of_data = ((PAYLOAD_BYTES + with_int.header_bytes) / (PAYLOAD_BYTES + with_pint.header_bytes) - 1) * 100
-    stressed = f"{0.7 * min(loads) * 100:.1f} to {0.7 * max(loads) * 100:.1f} %; HPCC-INT {70 * with_int.load:.1f} %"
+    with_int, with_pint = wires["HPCC-INT"], wires["HPCC-PINT"]
+    more = f"{percent(with_int.load / with_pint.load - 1)} %"
+    of_data = f"{percent(with_int.frame_bytes / with_pint.frame_bytes - 1)} %"
+    stressed = f"{percent(0.7 * least)} to {percent(0.7 * most)} %; HPCC-INT {percent(0.7 * with_int.load)} %"
     return [
         *found,
-        judge.report("H13.int", "HPCC-INT: more load than HPCC-PINT, with ACKs", "about 5 %", f"{more:.1f} %"),
-        judge.report("H13.int.data", "HPCC-INT: more load than HPCC-PINT, data alone", "about 5 %", f"{of_data:.1f} %"),
+        judge.report("H13.int", "HPCC-INT: more load than HPCC-PINT, with ACKs", "about 5 %", more),
+        judge.report("H13.int.data", "HPCC-INT: more load than HPCC-PINT, data alone", "about 5 %", of_data),
         judge.report("H13.load70", "Load on the network where payload is 70 %", "more than 77.7 %", stressed),
     ]
 
@@ -102,8 +114,7 @@ def show(runs: Runs, _scale: Scale) -> Shown:
     rows = []
     for name in runs.values("scheme"):
         wire = measured(runs.one(scheme=name).results())
-        frame = PAYLOAD_BYTES + wire.header_bytes
-        texts = (f"{wire.header_bytes:g}", f"{frame:,g}", f"{wire.ack_bytes:g}", f"{wire.load:.3f}")
+        texts = (f"{wire.header_bytes:g}", f"{wire.frame_bytes:,g}", f"{wire.ack_bytes:g}", f"{wire.load:.3f}")
         rows.append((Cell(name), *map(Cell, texts)))
     rows.append((Cell("the page"), Cell("50"), Cell("1,050"), Cell("60"), Cell("1.110")))
     head = ("Scheme", "Header (B)", "Full packet (B)", "ACK (B)", "Wire bytes per payload byte")

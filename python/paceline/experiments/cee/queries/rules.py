@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import combinations
-from typing import Final
+from typing import Final, NamedTuple
 
 from paceline.experiments.cee.queries.runs import LOADS, QueryCase
 from paceline.experiments.cee.setup import (
@@ -26,7 +26,19 @@ from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, at, ratio
 from paceline.words import as_ratio
 
-COMPLETIONS: Final = (("qct_ms", "", "mean QCT"), ("fct_ms", "fct.", "mean FCT of background flows"))
+
+class Completion(NamedTuple):
+    """A time that statements are judged by: what :mod:`.runs` call it, how the names of claims about it begin, its words."""
+
+    what: str
+    prefix: str
+    words: str
+
+
+COMPLETIONS: Final = (
+    Completion("qct_ms", "", "mean QCT"),
+    Completion("fct_ms", "fct.", "mean FCT of background flows"),
+)
 """The study's "flow completion time" may be that of whole queries or of single flows. Those of background flows are
 alike in all cells but for what cells do to them; queries' own flows come in bursts, whose time is in the QCT."""
 
@@ -39,7 +51,7 @@ def quotient(values: Values, over: QueryCase, under: QueryCase, *, what: str = "
 def losses_rule(values: Values) -> list[Claim]:
     """E5: without PFC CUBIC is worst."""
     found = []
-    for what, _, text in (*COMPLETIONS, ("drops", "", "packets dropped")):
+    for what, text in (*((time.what, time.words) for time in COMPLETIONS), ("drops", "packets dropped")):
         for worse, better in (("cubic", "new_reno"), ("new_reno", "vegas")):
             over = quotient(values, QueryCase("base", worse), QueryCase("base", better), what=what)
             statement = f"{text} without PFC, {TITLES[worse]} over {TITLES[better]}"
@@ -69,7 +81,7 @@ def set_point_rule(values: Values) -> list[Claim]:
     found = []
     for reading in READINGS:
         for scheme, title in TITLES.items():
-            for what, _, text in (("notifications", "", "notifications"), *COMPLETIONS):
+            for what, text in (("notifications", "notifications"), *((time.what, time.words) for time in COMPLETIONS)):
                 for pfc in (False, True):
                     high, low = (QueryCase(read(cell, reading), scheme, pfc) for cell in ("qcn66", "qcn20"))
                     name = f"{what}.{scheme}{'.pfc1' if pfc else ''}"
@@ -111,7 +123,7 @@ def red_rule(values: Values) -> list[Claim]:
 def ruin_rule(values: Values) -> list[Claim]:
     """E20: QCN 20 without PFC makes completion times two to four times as long: of queries, of background flows."""
     found = []
-    for what, name, words in COMPLETIONS:
+    for what, prefix, words in COMPLETIONS:
         for reading in READINGS:
             cell = read("qcn20", reading)
             text = f"{words} without PFC, {ALL_CELLS[cell].title}, over no marking"
@@ -119,7 +131,7 @@ def ruin_rule(values: Values) -> list[Claim]:
                 over = quotient(values, replace(under, cell=cell), under, what=what)
                 statement = ", ".join((text, TITLES[under.scheme], *under.loads))
                 limits = judge.between(2, 5)
-                found.append(Claim(f"{name}{under.scheme}", statement, over, limits, "2.31 to 4.11", variant))
+                found.append(Claim(f"{prefix}{under.scheme}", statement, over, limits, "2.31 to 4.11", variant))
     for one, other in combinations(TITLES, 2):
         before, after = (
             math.log(quotient(values, *(QueryCase(cell, scheme) for scheme in (one, other))))
