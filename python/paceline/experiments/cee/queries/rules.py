@@ -28,7 +28,7 @@ from paceline.words import as_ratio
 
 
 class Completion(NamedTuple):
-    """A time that statements are judged by: what :mod:`.runs` call it, how the names of claims about it begin, its words."""
+    """What statements are judged by: its name in :mod:`.runs`, how the names of claims about it begin, its words."""
 
     what: str
     prefix: str
