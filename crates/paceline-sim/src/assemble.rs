@@ -64,12 +64,36 @@ pub struct Assembled {
     pub classes: Vec<u8>,
     /// Flows that will start, where the scenario itself says so.
     pub flow_count: Option<u64>,
-    /// Flows that will start at most, where the scenario itself says so.
-    pub most_flows: Option<u64>,
     /// Instant at which the last workload ends, where known.
     pub arrivals_end: Option<Time>,
+    /// The flows of `source` alone: those of programs and queries start by what happens in the run.
+    pub drawn: Extent,
     /// What looks wrong in the input files.
     pub warnings: Vec<String>,
+}
+
+/// How many flows come, as far as the scenario itself says so.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// So many.
+    pub count: Option<u64>,
+    /// So many at most.
+    pub most: Option<u64>,
+    /// Until when.
+    pub end: Option<Time>,
+}
+
+impl Extent {
+    const NONE: Self = Self { count: Some(0), most: Some(0), end: Some(Time(0)) };
+
+    /// Both together.
+    fn and(self, other: Self) -> Self {
+        Self {
+            count: self.count.zip(other.count).map(|(a, b)| a + b),
+            most: self.most.zip(other.most).map(|(a, b)| a.saturating_add(b)),
+            end: self.end.zip(other.end).map(|(a, b)| a.max(b)),
+        }
+    }
 }
 
 /// Builds the network and the flow sources of a specification.
@@ -138,8 +162,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let nodes = NodeNames::new(&names, &graph.tiers);
     let build = Build { spec, scenario: &scenario, schemes: &schemes, nodes };
     let by_length = spec.schemes.iter().any(|(_, s)| matches!(s.cc, Control::Homa(_)));
-    let Gathered { mut sources, mut classes, flow_count, most_flows, arrivals_end, rpcs, programs, lengths, doubts } =
-        gather(&build, by_length)?;
+    let Gathered { mut sources, mut classes, all, drawn, rpcs, programs, lengths, doubts } = gather(&build, by_length)?;
     warnings.extend(doubts);
     let facts = build.facts(fastest, base_rtt, lengths);
     scenario.rpcs = rpcs.into();
@@ -164,9 +187,9 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         scenario: Arc::new(scenario),
         source,
         classes: classes.into_iter().collect(),
-        flow_count,
-        most_flows,
-        arrivals_end,
+        flow_count: all.count,
+        arrivals_end: all.end,
+        drawn,
         warnings,
     })
 }
@@ -217,9 +240,9 @@ fn groups(spec: &Spec) -> Vec<String> {
 struct Gathered {
     sources: Vec<Box<dyn FlowSource>>,
     classes: BTreeSet<u8>,
-    flow_count: Option<u64>,
-    most_flows: Option<u64>,
-    arrivals_end: Option<Time>,
+    all: Extent,
+    /// Without programs and queries.
+    drawn: Extent,
     rpcs: Vec<Arc<w::Rpc>>,
     programs: Vec<Arc<Program>>,
     lengths: Vec<Lengths>,
@@ -231,9 +254,8 @@ fn gather(build: &Build<'_>, by_length: bool) -> Result<Gathered, InputError> {
     let mut all = Gathered {
         sources: Vec::new(),
         classes: BTreeSet::new(),
-        flow_count: Some(0),
-        most_flows: Some(0),
-        arrivals_end: Some(Time(0)),
+        all: Extent::NONE,
+        drawn: Extent::NONE,
         rpcs: Vec::new(),
         programs: Vec::new(),
         lengths: Vec::new(),
@@ -241,14 +263,15 @@ fn gather(build: &Build<'_>, by_length: bool) -> Result<Gathered, InputError> {
     };
     for (number, workload) in build.spec.workloads.iter().enumerate() {
         let made = build.workload(number, workload, all.rpcs.last().map_or(0, |r| r.first + r.count()))?;
+        all.all = all.all.and(made.extent);
+        if made.rpc.is_none() && made.program.is_none() {
+            all.drawn = all.drawn.and(made.extent);
+        }
         all.lengths.extend(by_length.then(|| made.lengths(build.scenario)).flatten());
         all.rpcs.extend(made.rpc);
         all.programs.extend(made.program.map(Arc::new));
         all.doubts.extend(made.doubt);
         all.classes.extend(made.classes);
-        all.flow_count = all.flow_count.zip(made.count).map(|(a, b)| a + b);
-        all.most_flows = all.most_flows.zip(made.most).map(|(a, b)| a.saturating_add(b));
-        all.arrivals_end = all.arrivals_end.zip(made.end).map(|(a, b)| a.max(b));
         all.sources.push(made.source);
     }
     Ok(all)
@@ -284,9 +307,7 @@ pub fn message_passing(spec: &Resolved, workload: Option<usize>) -> Result<Arc<c
 struct Made {
     source: Box<dyn FlowSource>,
     classes: Vec<u8>,
-    count: Option<u64>,
-    most: Option<u64>,
-    end: Option<Time>,
+    extent: Extent,
     rpc: Option<Arc<w::Rpc>>,
     program: Option<Program>,
     /// What its flows will be like.
@@ -299,8 +320,8 @@ impl Made {
     /// Flows of the workload's class, `count` of them and the last at `end`, as far as known.
     fn flows(source: impl FlowSource + 'static, count: Option<u64>, end: Option<Time>) -> Self {
         let source = Box::new(source);
-        let expected = Expected::Unknown;
-        Self { source, classes: vec![], count, most: count, end, rpc: None, program: None, expected, doubt: None }
+        let (extent, expected) = (Extent { count, most: count, end }, Expected::Unknown);
+        Self { source, classes: vec![], extent, rpc: None, program: None, expected, doubt: None }
     }
 }
 

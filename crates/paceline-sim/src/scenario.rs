@@ -191,6 +191,14 @@ pub struct Rto {
     pub tries: u32,
 }
 
+impl Rto {
+    /// How long a flow to which nobody answers is tried, ps: all its timeouts in a row.
+    pub fn patience(&self) -> u64 {
+        let doubled = (2u64.checked_shl(self.tries).unwrap_or(u64::MAX)).saturating_sub(1);
+        self.initial.0.saturating_mul(doubled)
+    }
+}
+
 /// A time during which a link is down, both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {

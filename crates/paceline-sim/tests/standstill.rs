@@ -225,6 +225,23 @@ fn a_dead_wire_with_timeouts_ends_in_a_failed_flow() {
     }
 }
 
+/// A long packet finds no room behind another, and the short one after it does: each NACK has both sent again, so that no timeout runs
+/// out. The flow is given up all the same, as late as if nobody had answered at all.
+#[test]
+fn a_packet_that_never_passes_ends_in_a_failed_flow() {
+    let mut scenario = plain(&star(&[(100 * GBPS, 200_000_000); 3]));
+    scenario.switch = SwitchConfig { buffer: Bytes(1_000), pfc: None, ..lossless(0) };
+    let rto = Rto { initial: Duration::from_us(1_000), tries: 3 };
+    scenario.host.rto = Some(rto);
+    let scenario = Arc::new(scenario);
+    for engine in ENGINES {
+        let result = run(&scenario, &[flow(0, 0, 2, 1100)], engine);
+        assert_eq!(result.ending, Ending::Completed, "{engine:?}");
+        let ended: Vec<_> = result.flows.iter().map(|f| f.status).collect();
+        assert_eq!(ended, [Status::Failed], "{engine:?}");
+    }
+}
+
 /// Timeouts grow, so that the sum of those over is more than the one that runs: a look at the network between two of them, which
 /// another flow once gave occasion to, finds a reason to wait.
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use paceline_proto::units::Time;
 
 use super::lengths::{Expected, seconds};
-use super::{Build, Made};
+use super::{Build, Extent, Made};
 use crate::error::InputError;
 use crate::spec::workload::{Poisson, Shift, Sizes, Workload, WorkloadKind};
 use crate::workload::{self as w, FlowDefaults};
@@ -132,7 +132,7 @@ impl Build<'_> {
             flow,
         };
         let made = Made::flows(w::Poisson::new(&config).map_err(place)?, None, end);
-        Ok(Made { most: p.max_flows, doubt, expected, ..made })
+        Ok(Made { extent: Extent { most: p.max_flows, ..made.extent }, doubt, expected, ..made })
     }
 
     /// An error of a workload's constructor, under the workload's place in the scenario.

@@ -98,6 +98,9 @@ pub struct FlowInfo {
     pub(crate) id: u64,
     pub(crate) sport: u16,
     pub(crate) retransmitted: u32,
+    /// The packet that the last NACK asked for, plus one, and when one asked for it first, ps; 0 when there was none.
+    pub(crate) asked_for: u32,
+    pub(crate) asked_since: u64,
     pub(crate) ideal_sender: u64,
     pub(crate) ideal_receiver: u64,
     pub(crate) ideal_hpcc: u64,
@@ -246,6 +249,8 @@ impl Net {
             id,
             sport,
             retransmitted: 0,
+            asked_for: 0,
+            asked_since: 0,
             ideal_sender: line.sender.0,
             ideal_receiver: line.receiver.0,
             ideal_hpcc: self.standalone(&pair, spec.bytes),

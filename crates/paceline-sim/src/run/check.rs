@@ -189,10 +189,10 @@ fn beyond(assembled: &Assembled, drawn: &Traffic, horizon: u64) -> f64 {
     if drawn.flows < SAMPLE {
         return 1.0;
     }
-    let end = assembled.arrivals_end.map_or(horizon, |t| t.0.min(horizon));
+    let end = assembled.drawn.end.map_or(horizon, |t| t.0.min(horizon));
     let of = |flows: u64| flows as f64 / SAMPLE as f64;
     let by_time = (end < u64::MAX).then(|| end as f64 / drawn.last_start.max(1) as f64);
-    let factor: f64 = match (assembled.flow_count, assembled.most_flows) {
+    let factor: f64 = match (assembled.drawn.count, assembled.drawn.most) {
         (Some(count), _) if horizon == u64::MAX => of(count),
         (Some(most), _) | (None, Some(most)) => by_time.map_or(of(most), |f| f.min(of(most))),
         (None, None) => by_time.unwrap_or(1.0),

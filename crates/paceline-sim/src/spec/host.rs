@@ -100,7 +100,8 @@ section! {
         /// Retransmission timeout, doubled with each try: a time, `"off"`, or `"auto"` (4 base RTTs and the drain
         /// of a full switch buffer at host speed, at least 1 ms, so that it does not fire for queueing at one switch alone).
         rto: Rto = "auto", in "[1us, 100s]", from "Paceline; the HPCC reference simulator has none";
-        /// Timeouts in a row at which a flow sends again; at the next it is given up as failed.
+        /// Timeouts in a row at which a flow sends again; at the next it is given up as failed. So is one whose receiver has asked for the same
+        /// packet for as long as all these take.
         rto_tries: u32 = 7, in "[1, 20]", from "InfiniBand: retry count of 3 bits";
         /// A connection that stays open (`kind = "rpc"`) with nothing to send and nothing in flight for longer than this begins
         /// anew at the next message, with the rate and window of a new flow. Over RDMA only.

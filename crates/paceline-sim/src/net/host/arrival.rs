@@ -174,6 +174,11 @@ impl Net {
             return Answered::Finished(slot);
         }
         if kind == Kind::Nack {
+            if self.asks_in_vain(slot, now) {
+                self.arena.release(h);
+                self.end_flow(slot, now, Status::Failed);
+                return Answered::Finished(slot);
+            }
             self.rewind(slot);
         }
         let flow = &mut self.flows[slot as usize];
@@ -260,6 +265,16 @@ impl Net {
     /// The port by which a packet comes in that arrives at an inbox.
     pub(crate) fn ingress_of(&self, inbox: u32, h: Handle) -> u32 {
         self.first[self.ports[inbox as usize].node as usize] + u32::from(self.arena[h].in_port)
+    }
+
+    /// Whether NACKs have asked for a flow's oldest unacknowledged packet for as long as all its timeouts in a row take. Each has the packet
+    /// sent again, from which the timeout counts anew, so that it never ends a flow one packet of which cannot pass while others do.
+    fn asks_in_vain(&mut self, slot: u32, now: u64) -> bool {
+        let (oldest, info) = (self.flows[slot as usize].tx.snd_una, &mut self.infos[slot as usize]);
+        if info.asked_for != oldest + 1 {
+            (info.asked_for, info.asked_since) = (oldest + 1, now);
+        }
+        self.host.rto.is_some_and(|rto| now - info.asked_since >= rto.patience())
     }
 
     /// Goes back to a flow's oldest unacknowledged packet.

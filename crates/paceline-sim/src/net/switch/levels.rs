@@ -29,10 +29,8 @@ impl Rows<'_> {
     #[inline(always)]
     pub(in crate::net) fn grows(&mut self, p: &mut Port, class: u8, slot: u8, now: u64) {
         let (bytes, since) = p.level_since(class, now);
-        if bytes > 0
-            && let Some(row) = self.time.get_mut(usize::from(slot))
-        {
-            row.add(bytes, now - since);
+        if bytes > 0 {
+            self.add(bytes, since, now, slot);
         }
     }
 
@@ -40,7 +38,13 @@ impl Rows<'_> {
     #[inline(always)]
     pub(in crate::net) fn shrinks(&mut self, p: &mut Port, class: u8, slot: u8, now: u64) {
         let (bytes, since) = p.level_since(class, now);
-        // In no time nothing waits: whether that is noted depends on the engine.
+        self.add(bytes, since, now, slot);
+    }
+
+    /// So many bytes waited from one instant to another. Which of a change up and one down at the same instant says so depends on the
+    /// engine; in no time nothing waits.
+    #[inline(always)]
+    fn add(&mut self, bytes: u32, since: u64, now: u64, slot: u8) {
         if now > since
             && let Some(row) = self.time.get_mut(usize::from(slot))
         {

@@ -359,7 +359,9 @@ impl Net {
         }
         self.note_packet(port, h, now, PacketEvent::DroppedBuffer);
         self.note_loss(h);
-        if self.buffers.lossless() && packet.class != CONTROL {
+        // What selective dropping may take was sent to be lost.
+        let may_be_lost = packet.flags & self.rules.selective_mask != 0;
+        if self.buffers.lossless() && packet.class != CONTROL && !may_be_lost {
             self.counters.lossless_drops += 1;
             if self.first_drop.as_ref().is_none_or(|(at, place, _)| (now, u64::from(port)) < (*at, *place)) {
                 let node = self.ports[port as usize].node;
