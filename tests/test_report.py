@@ -12,7 +12,8 @@ import pytest
 
 from helpers.pages import Page
 from helpers.synthetic import write_flows, write_run
-from paceline import analysis
+from paceline import analysis, plot
+from paceline.plot.style import TWO_COLUMNS
 from paceline.report import figures_table, slowdown_table, write_report
 from paceline.report.head import notice_text, schemes
 from paceline.report.page import Page as ReportPage
@@ -111,6 +112,18 @@ def test_what_is_folded_is_printed(hostile: Path) -> None:
     """Chromium hides it by the pseudo-element, which a rule for its children does not reach."""
     (rules,) = re.findall("@media print (.*)", hostile.read_text())
     assert "details:not(.files)::details-content { content-visibility: visible; }" in rules
+
+
+def test_figures_are_wide_enough_to_be_read(hostile: Path) -> None:
+    """On a phone the numbers of a figure of three panels had 8 pixels, in a window of 1,200 pixels some had 9.6."""
+    css = hostile.read_text()
+    least = min(float(size) for key, size in plot.STYLE.items() if key.endswith(("labelsize", "legend.fontsize")))
+    for columns, rule in (
+        (1.0, r"minmax\(min\(100%, (\d+)px\), 1fr\)"),
+        (TWO_COLUMNS, r"wide svg \{ min-width: (\d+)px"),
+    ):
+        (pixels,) = re.findall(rule, css)
+        assert least * int(pixels) / (columns * plot.COLUMN_INCHES * 72) >= 11
 
 
 def test_every_figure_is_on_the_page(hostile: Path) -> None:
