@@ -139,9 +139,9 @@ def test_what_was_open_at_the_end_widens_a_value():
     assert verdict(math.nan).verdict is verdict(2400.0).verdict is Outcome.PASS
     for up_to in (24_000.0, math.inf):
         assert verdict(up_to).verdict is Outcome.UNDECIDED
-        assert "some were open at the end" in verdict(up_to).statement
-    assert "up to 10.0 times that" in verdict(24_000.0).statement
-    assert "or any time above that" in verdict(math.inf).statement
+        assert "some were open at the end" in verdict(up_to).told
+    assert "up to 10.0 times that" in verdict(24_000.0).told
+    assert "or anything above that" in verdict(math.inf).told
 
 
 @pytest.mark.parametrize("pooled", [False, True])
@@ -742,6 +742,11 @@ def test_a_verdict_at_tiny_is_muted_where_larger_runs_say_otherwise(tmp_path):
     # A claim is in two groups, and their headings say so.
     assert "3 claims, as larger runs on record have them" in page
     assert "These and others, 4, at tiny scale" in page
+    # E34 had "up to 1.06 times that", which was of this run, beside the value of a larger one.
+    open_at_the_end = replace(judged, verdicts=tuple(replace(v, open_end="or more") for v in verdicts))
+    head, _, tables = write_experiment(open_at_the_end, tmp_path / "open", larger).read_text().partition("</header>")
+    assert "(or more)" not in head
+    assert "Claim lost (or more)" in tables
     assert tiles == [("pass", "2"), ("fail", "1"), ("pass", "3"), ("not\N{NO-BREAK SPACE}judged", "1")]
     assert "X1.lost: claim lost: 5 at paper, published 0, tolerance exact" in page.partition("</header>")[0]
     board = write_scoreboard([judged], [], tmp_path, larger).read_text().partition('id="overview"')[2]

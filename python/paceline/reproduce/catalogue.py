@@ -160,7 +160,7 @@ def as_json(judged: Sequence[Judged], changed: Sequence[str]) -> dict[str, Any]:
 def _verdict_json(v: Verdict) -> dict[str, Any]:
     return {
         "id": v.id,
-        "statement": v.statement,
+        "statement": v.told,
         "published": v.published,
         "measured": v.measured,
         "interval": None if v.interval is None else list(v.interval),

@@ -193,20 +193,20 @@ def intervals(
 def _verdict(
     experiment: str, claim: Claim, got: Estimate, stretch: float, scale: Scale, seeds: tuple[int, ...]
 ) -> Verdict:
-    statement = claim.statement
+    open_end = ""
     if stretch > 1:
         if got.interval is not None:
             got = Estimate(got.mean, (got.interval[0], got.interval[1] * stretch))
         if stretch > WORTH_TELLING:
-            most = f"up to {format_number(stretch)} times that" if math.isfinite(stretch) else "or any time above that"
-            statement += f" ({most}, since some were open at the end)"
+            most = f"up to {format_number(stretch)} times that" if math.isfinite(stretch) else "or anything above that"
+            open_end = f"{most}, since some were open at the end"
     if claim.limits is None:
         outcome = Outcome.REPORT
     else:
         outcome = Outcome.NOT_JUDGED if scale is Scale.TINY else claim.limits.judge(got)
     return Verdict(
         id=f"{experiment}.{claim.id}",
-        statement=statement,
+        statement=claim.statement,
         published=claim.published,
         measured=got.mean if math.isfinite(got.mean) else None,
         tolerance=claim.limits.text if claim.limits else "–",
@@ -214,5 +214,6 @@ def _verdict(
         variant=claim.variant,
         seeds=seeds,
         interval=got.interval,
+        open_end=open_end,
         yes_no=claim.yes_no,
     )

@@ -64,6 +64,8 @@ class Verdict:
     seeds: tuple[int, ...] = ()
     interval: tuple[float, float] | None = None
     """95 % confidence interval of ``measured`` over the seeds."""
+    open_end: str = ""
+    """How much larger the value could be had all ended that was under way at the end; empty if hardly."""
     yes_no: bool = False
     """Tables show ``measured`` and ``tolerance`` as yes or no where they are 1 or 0; records keep the numbers."""
 
@@ -71,6 +73,11 @@ class Verdict:
     def name(self) -> str:
         """Id and, unless it is the default one, variant: unique among all verdicts."""
         return self.id if self.variant == "default" else f"{self.id}@{self.variant}"
+
+    @property
+    def told(self) -> str:
+        """The statement, with what is to be known of the value that these runs gave."""
+        return f"{self.statement} ({self.open_end})" if self.open_end else self.statement
 
 
 @dataclass(frozen=True)

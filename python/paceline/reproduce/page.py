@@ -81,7 +81,7 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
     for v in verdicts:
         interval = "" if v.interval is None else _range(v.interval, v.measured)
         published, measured, tolerance = (_told(v, x) for x in (_number(v.published), _number(v.measured), v.tolerance))
-        cells = (Cell(v.id), Cell(headed(v.statement)), Cell(published), Cell(measured, interval))
+        cells = (Cell(v.id), Cell(headed(v.told)), Cell(published), Cell(measured, interval))
         tone = v.verdict.value if v.verdict in _JUDGED else ""
         seeds, record = _seeds(v.seeds), _on_record(v, larger)
         judged = (Cell(tolerance), record, Cell(v.verdict.value, tone="muted" if tone and record.tone else tone))
@@ -205,20 +205,21 @@ def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
 def _failed(verdicts: Sequence[Verdict], larger: Larger) -> list[tuple[str, str, list[str]]]:
     """The notice that says which claims do not hold, as figures stand before the table of verdicts."""
     failed = [v for v in verdicts if v.verdict is Outcome.FAIL]
-    said = [_against(v, _told(v, _number(v.measured))) for v in failed]
+    said = [_against(v, v.told, _told(v, _number(v.measured))) for v in failed]
     notices = [("warn", "Claims that fail", _first_of(failed, said, _recorded_as(failed, larger, Outcome.PASS)))]
     # What holds at this scale, or is not judged at it, may be known not to.
     other = [v for v in verdicts if v.verdict not in (Outcome.FAIL, Outcome.REPORT)]
     known = [(v, row) for v in other if (row := larger.get(v.name)) and row.verdict == Outcome.FAIL]
-    said = [_against(v, f"{_told(v, _number(row.measured))} at {row.scale}") for v, row in known]
+    # Without what was open at the end of these runs, which says nothing of others.
+    said = [_against(v, v.statement, f"{_told(v, _number(row.measured))} at {row.scale}") for v, row in known]
     notices.append(("info", "Claims that fail in larger runs on record", _first_of([v for v, _ in known], said)))
     return [notice for notice in notices if notice[2]]
 
 
-def _against(v: Verdict, measured: str) -> str:
+def _against(v: Verdict, statement: str, measured: str) -> str:
     """A claim with what was measured and what that is held against."""
     published = "" if v.published is None else f"published {_told(v, _number(v.published))}, "
-    return f"{v.id}: {v.statement}: {measured}, {published}tolerance {_told(v, v.tolerance)}"
+    return f"{v.id}: {statement}: {measured}, {published}tolerance {_told(v, v.tolerance)}"
 
 
 def _first_of(verdicts: Sequence[Verdict], said: Sequence[str], last: str = "") -> list[str]:
