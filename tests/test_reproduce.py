@@ -505,6 +505,10 @@ def test_a_table_of_verdicts_names_variants_where_there_are_several():
     assert "Seeds" not in alone.head
     assert alone.caption == "Verdicts; seeds 1–4"
     assert both.caption == "Verdicts"
+    # A6 had "any" beside "5 seeds together".
+    exact = verdict_table([model.Verdict(id="H0.c", **plain)])
+    assert "Seeds" not in exact.head
+    assert exact.caption == "Verdicts"
 
 
 def test_pages_say_what_the_short_names_on_them_mean(tmp_path):

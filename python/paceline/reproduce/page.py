@@ -71,7 +71,7 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
     """Published, measured, tolerance and verdict, for page and terminal; variants where there are several.
 
     Of values without a claim there is neither tolerance nor verdict, and a published value only where some have it.
-    Seeds that all have in common are named once, in the caption.
+    Seeds that all have in common are named once, in the caption; where no value depends on one, none is.
     Ahead of a claim's verdict stands what ``larger`` runs said of it, where that is something else: it weighs more, and
     where the verdicts differ it has the colour.
     """
@@ -91,8 +91,9 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
     empty |= {"Tolerance", "Verdict"} if not claims else set()
     empty |= {"Published"} if all(v.published is None for v in verdicts) else set()
     common = {v.seeds for v in verdicts if v.seeds}
-    if len(common) == 1:
+    if len(common) <= 1:
         empty |= {"Seeds"}
+    if len(common) == 1:
         (seeds_of_all,) = common
         caption += f"; {'seed' if len(seeds_of_all) == 1 else 'seeds'} {_seeds(seeds_of_all)}"
     empty |= {_LARGER} if not any(_on_record(v, larger).text for v in claims) else set()
