@@ -2,7 +2,7 @@
 
 import pytest
 
-from paceline.words import percent, readable, signed, typeset
+from paceline.words import in_words, percent, readable, signed, typeset
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,22 @@ def test_times_of_the_engine_are_rounded_and_its_tiers_have_arrows() -> None:
     assert readable("tor->tor: offered load") == "tor → tor: offered load"
     assert readable("flow 0 (0 -> 64) waited") == "flow 0 (0 → 64) waited"
     assert readable("run.stop (1.5ms), 20ps") == "run.stop (1.5ms), 20ps", "settings as they are typed"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("limiter_per_adapter", "limiter per adapter"),
+        ("ack_8_200us", "ACK 8 / 200 µs"),
+        ("dcqcn_50_50_55", "DCQCN 50 / 50 / 55"),
+        ("w_ai_80_bytes", "additive increase 80 bytes"),
+        ("batch_16_paced@queries_4kb", "batch 16 paced, queries 4 KB"),
+        ("buffer_500KB", "buffer 500 KB"),
+        ("rto_min_200ms", "RTO min 200 ms"),
+        ("eta_0.9", "eta 0.9"),
+        ("default", "default"),
+    ],
+)
+def test_variants_are_called_by_words(name: str, words: str) -> None:
+    """Tables had "HPCC, TCP, batch_1_paced@min_window_1"."""
+    assert in_words(name) == words

@@ -16,7 +16,7 @@ from paceline.reproduce.judge import shown
 from paceline.reproduce.model import Experiment, Outcome, Scale, Verdict
 from paceline.reproduce.record import Row
 from paceline.tables import Cell, Table
-from paceline.words import headed, many, signed
+from paceline.words import headed, in_words, many, signed
 
 _SCALE = {
     "tiny": "tiny: it proves that everything runs",
@@ -85,7 +85,7 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
         tone = v.verdict.value if v.verdict in _JUDGED else ""
         seeds, record = _seeds(v.seeds), _on_record(v, larger)
         judged = (Cell(tolerance), record, Cell(v.verdict.value, tone="muted" if tone and record.tone else tone))
-        rows.append((*cells, *judged, Cell(v.variant), Cell(seeds)))
+        rows.append((*cells, *judged, Cell(in_words(v.variant)), Cell(seeds)))
     claims, _ = _split(verdicts)
     empty = {"Variant"} if all(v.variant == "default" for v in verdicts) else set()
     empty |= {"Tolerance", "Verdict"} if not claims else set()
@@ -226,7 +226,7 @@ def _against(v: Verdict, statement: str, measured: str) -> str:
 def _first_of(verdicts: Sequence[Verdict], said: Sequence[str], last: str = "") -> list[str]:
     """At most :data:`SHOWN_FAILED` of the lines, one for each verdict, with its variant; what is left out, and more."""
     lines = [
-        text + (f" ({v.variant})" if v.variant != "default" else "")
+        text + (f" ({in_words(v.variant)})" if v.variant != "default" else "")
         for v, text in zip(verdicts[:SHOWN_FAILED], said[:SHOWN_FAILED], strict=True)
     ]
     lines += [f"and {len(verdicts) - SHOWN_FAILED} more, in the table"] if len(verdicts) > SHOWN_FAILED else []

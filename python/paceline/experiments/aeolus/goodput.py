@@ -153,7 +153,7 @@ def show(runs: Runs, scale: Scale) -> Shown:
     usual, other = (percent(INCAST_SHARE[variant], 0) for variant in ("default", "incast_5"))
     remarks = [
         f"Load: payload over the hosts' links, {usual} of the bytes in 64-to-1 incasts of 64 KB, "
-        f"which start at random times; variant incast_5: {other}. The paper does not state it.",
+        f"which start at random times; variant incast 5: {other}. The paper does not state it.",
         f"Goodput: payload delivered, each byte once, from {window.start_us / 1000:g} to {window.end_us / 1000:g} ms "
         "after an empty start.",
     ]

@@ -16,6 +16,8 @@ from paceline.reproduce import judge
 from paceline.reproduce.model import Experiment, Scale, Shown, Verdict
 from paceline.scenario import ExpressPass, FlowRow, Flows, Framing, Scenario, SynchronousIncast
 from paceline.sweeps.points import Point, Run, Runs, over_seeds
+from paceline.tables import Cell, Table
+from paceline.words import in_words
 
 SOURCE: Final = "Aeolus, SIGCOMM 2020, section 6"
 
@@ -105,22 +107,21 @@ def judge_a6(runs: Runs, _scale: Scale) -> list[Verdict]:
 
 def show_a6(runs: Runs, _scale: Scale) -> Shown:
     """How full the buffer was."""
-    most = {
-        crowd.title + ("" if crowd.variant == "default" else f", {crowd.variant}"): max(
-            int(run.results().summary["counters"]["max_buffer_bytes"]) for run in runs.where(crowd=name)
-        )
-        for name, crowd in CROWDS.items()
-    }
+    rows: list[tuple[Cell, ...]] = []
+    for name, crowd in CROWDS.items():
+        title = crowd.title + ("" if crowd.variant == "default" else f", {in_words(crowd.variant)}")
+        most = max(int(run.results().summary["counters"]["max_buffer_bytes"]) for run in runs.where(crowd=name))
+        rows.append((Cell(title), Cell(f"{most:,}")))
     remarks = [
         f"{NEW_FLOWS:,} flows from {HOSTS - 1} hosts, buffers counting frame bytes, KB of 1,024 bytes; the probe "
         "carries ExpressPass' request.",
-        "Variants: request_apart, the request is a packet of its own, as long as a probe; flows_3100, as many flows as "
+        "Variants: request apart, the request is a packet of its own, as long as a probe; flows 3100, as many flows as "
         f"the paper says that probes have room for ({MOST_FLOWS:,}).",
-        f"Most bytes in the switch: {'; '.join(f'{name}: {value:,} B' for name, value in most.items())}.",
         "One-packet flows for NDP: longer ones pull as soon as a first packet is through, and pulled packets meet the "
         "probes of the others.",
     ]
-    return Shown(remarks=remarks)
+    fullest = Table("How full the buffer was, of all seeds", ("Flows", "Most bytes in the switch"), rows)
+    return Shown(tables=[fullest], remarks=remarks)
 
 
 # ---- A7: scheduled packets are safe; the first round trip is used.

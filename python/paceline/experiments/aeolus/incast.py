@@ -17,7 +17,7 @@ from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import Homa, SynchronousIncast
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_slowdown
-from paceline.words import listed
+from paceline.words import in_words, listed
 
 FAN_IN: Final = (32, 64, 128, 256)
 FLOW_BYTES: Final = 64_000
@@ -181,7 +181,7 @@ def show(runs: Runs, _scale: Scale) -> Shown:
     bars = intervals(measure, runs.where(variant="default"), pooled=True)
     for variant, stacks in VARIANTS.items():
         for name in stacks:
-            cells = [f"{STACKS[name].title}, {variant}"]
+            cells = [f"{STACKS[name].title}, {in_words(variant)}"]
             for fan_in in FAN_IN:
                 pair = [at(values, variant, name, fan_in, what) for what in ("mean", "p99")]
                 cells.append(" / ".join(format_slowdown(float(v)) for v in pair))
@@ -190,8 +190,8 @@ def show(runs: Runs, _scale: Scale) -> Shown:
     drained = listed(f"{us:,.0f}" for us in DRAIN_US.values())
     remarks = [
         f"The receiver's link needs {drained} µs for all flows: slowdowns around 24, 48, 97 and 194 of the last flow.",
-        *(f"Variant {name}: {text}." for name, text in ABOUT.items()),
-        "Variant own_alone: slowdown against the same flow alone with the same transport, where Aeolus' first round "
+        *(f"Variant {in_words(name)}: {text}." for name, text in ABOUT.items()),
+        "Variant own alone: slowdown against the same flow alone with the same transport, where Aeolus' first round "
         "trip makes the divisor smaller.",
     ]
     return Shown(_drawings(values, bars), [Table("Slowdown against line rate", head, rows)], remarks)

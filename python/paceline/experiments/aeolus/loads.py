@@ -19,7 +19,7 @@ from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.scenario import Homa, Load, Poisson
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
 from paceline.tables import Cell, Table, fewest, format_number
-from paceline.words import as_ratio
+from paceline.words import as_ratio, in_words
 
 OVERCOMMITMENT: Final = 3
 """Messages a Homa receiver grants at a time: three times 52 KB (34 packets) stay below the 200 KB of a port."""
@@ -199,7 +199,7 @@ def show(runs: Runs, scale: Scale) -> Shown:
                 format_number(values[variant, workload, name, load, kind]) if measured >= fewest(q) else "–"
                 for kind, q in (("mean", 0), ("p99", 99), ("p99.9", 99.9), ("small", 0))
             ]
-            label = f"{TITLES[str(name)]}, {WORKLOADS[str(workload)].title}, load {load:g}, {variant}"
+            label = f"{TITLES[str(name)]}, {WORKLOADS[str(workload)].title}, load {load:g}, {in_words(str(variant))}"
             rows.append(tuple(Cell(text) for text in (label, *numbers)))
     head = ("Scheme, workload, load, variant", "Mean FCT, µs", "p99, µs", "p99.9, µs", "Mean up to 100 KB, µs")
     caption = "FCT at the receiver, flows of all seeds"

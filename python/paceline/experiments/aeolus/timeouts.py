@@ -15,6 +15,7 @@ from paceline.reproduce.model import Experiment, Scale, Shown, Verdict
 from paceline.scenario import ExpressPass, FlowRow, Flows, Load, Poisson
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_number, format_share, number_rows
+from paceline.words import in_words
 
 SOURCE: Final = "Aeolus, SIGCOMM 2020, section 5"
 
@@ -133,7 +134,9 @@ def _table_a1(values: Values) -> Table:
                 if (variant, load, name, "max") in values:
                     v = [values[variant, load, name, what] for what in ("mean", "max", "efficiency", "duplicates")]
                     cells = [format_number(v[0]), format_number(v[1]), f"{v[2]:.3f}", format_share(v[3])]
-                    rows.append(tuple(Cell(text) for text in (f"{stack.title}, {variant}, load {load:g}", *cells)))
+                    rows.append(
+                        tuple(Cell(text) for text in (f"{stack.title}, {in_words(variant)}, load {load:g}", *cells))
+                    )
     head = ("Scheme, variant, load", "Mean FCT, µs", "Largest FCT, µs", "Needed over sent", "Sent needlessly")
     return Table("Table 4: the published values are not in the text at hand", head, rows)
 
@@ -141,11 +144,11 @@ def _table_a1(values: Values) -> Table:
 def show_a1(runs: Runs, _scale: Scale) -> Shown:
     """The table."""
     remarks = [
-        "Default: 1 µs links, base RTT 12.8 µs. Variant links_4us: the ExpressPass authors' script for 10 Gb/s, base "
+        "Default: 1 µs links, base RTT 12.8 µs. Variant links 4 µs: the ExpressPass authors' script for 10 Gb/s, base "
         "RTT 50.8 µs, where a timeout of 20 µs fires for every packet to another pod on an idle network; 20 µs for "
         "everything is not run there: each packet would be sent three times over.",
         "RTO 20 µs is that of unscheduled and scheduled packets and of requests; where scheduled ones have 10 ms, as "
-        "the paper has it for its table 5, requests have them, too (rto_20us_unscheduled).",
+        "the paper has it for its table 5, requests have them, too.",
         "Needed over sent, the efficiency: data packets that carry all flows once over those sent. Sent needlessly: "
         "share of the packets sent whose data the receiver had already. Both are means over the seeds.",
         "Load counts only flows that leave their rack, 186 of 191. The ExpressPass authors' script counts all: by its "
@@ -284,7 +287,7 @@ def show_a2(runs: Runs, _scale: Scale) -> Shown:
         for name in TABLE_5:
             if (variant, name, "mean") in values:
                 kinds = ("mean", "max", "unscheduled_drops", "scheduled_drops")
-                rows[f"{_title_5(name)}, {variant}"] = [values[variant, name, what] for what in kinds]
+                rows[f"{_title_5(name)}, {in_words(variant)}"] = [values[variant, name, what] for what in kinds]
     head = ("Scheme, variant", "Mean FCT, µs", "Largest FCT, µs", "Unscheduled drops", "Scheduled drops")
     remarks = [
         "The wire needs 674 µs for all data, 711 µs at the 94.8 % that credits leave. Published: about ten times; the "
@@ -292,7 +295,7 @@ def show_a2(runs: Runs, _scale: Scale) -> Shown:
         "RTO: that of unscheduled packets; of scheduled ones it is 10 ms throughout.",
         "Burst of the whole flow: it is not ended by the first credit. Repaired unscheduled: a packet that is late is "
         "sent again at once, not on a credit.",
-        "Variants buffer_500KB, links_4us and threshold_30KB change what they name.",
+        "Variants buffer 500 KB, links 4 µs and threshold 30 KB change what they name.",
     ]
     return Shown(tables=[Table("Table 5: mean over seeds", head, number_rows(rows))], remarks=remarks)
 

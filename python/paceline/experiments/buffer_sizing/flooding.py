@@ -49,6 +49,7 @@ from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import ClosedRpc, Tcp
 from paceline.sweeps.points import Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_columns, format_number
+from paceline.words import in_words
 
 SERVER: Final = 0
 CLIENTS: Final = {"flood_a": (4, 64), "flood_b": (5, 64), "victim": (6, 2)}
@@ -361,10 +362,11 @@ def _table(values: Values) -> Table:
         # Losses of the warm-up in brackets: all schemes begin with full windows of many connections at once.
         before = (values[*place, f"{what}_warmup"] for what in ("drops", "timeouts"))
         cells += [Cell(f"{text} ({count:,.0f})") for text, count in zip(after, before, strict=True)]
-        rows.append((Cell(f"{STACKS[name].title}, {variant}"), *cells))
+        rows.append((Cell(f"{STACKS[name].title}, {in_words(variant)}"), *cells))
     head = ("Scheme, variant", "Answered/s", "Mean QCT, µs", "p95, µs", "p99, µs", "Queue p50, KB", "p99, KB")
-    more = ("Link busy, %", "Drops (in warm-up)", "Timeouts (in warm-up)")
-    return Table("The victim, and the bottleneck's queue, after the warm-up", (*head, *more), rows)
+    more = ("Link busy, %", "Drops", "Timeouts")
+    caption = "The victim, and the bottleneck's queue, after the warm-up; in brackets what was lost during it"
+    return Table(caption, (*head, *more), rows)
 
 
 def _three_digits(value: float) -> str:
@@ -458,8 +460,8 @@ def show(name: str) -> Any:
         drawings = _DRAWN[name](runs, name)
         remarks = list(REMARKS)
         if name == "E32":
-            remarks.append("batch_N: an ACK for every N packets; paced: segments leave at the rate of the window.")
-            remarks += [f"Variant {acks}: {about.title}." for acks, about in ACKS.items()]
+            remarks.append("Batch N: an ACK for every N packets; paced: segments leave at the rate of the window.")
+            remarks += [f"Variant {in_words(acks)}: {about.title}." for acks, about in ACKS.items()]
         else:
             remarks += variant_remarks(ABOUT, runs)
         return Shown(drawings, [_table(values)], remarks)

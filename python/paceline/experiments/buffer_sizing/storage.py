@@ -41,6 +41,7 @@ from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import Dcqcn, Hpcc, Load, OpenRpc
 from paceline.sweeps.points import Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_number
+from paceline.words import as_ratio, in_words
 
 SIZES: Final = (4_000, 8_000, 16_000, 32_000)
 """Query sizes that occur as such; above them sizes spread."""
@@ -240,10 +241,10 @@ def burst_rule(values: Values) -> list[Claim]:
     for variant in ("default", *HPCC, *FORMS):
         for what, words in (("queue", "p99 of the queue while busy, KB"), ("slowdown", "p99 slowdown up to 32 KB")):
             value, within = at(values, variant, what), bounds(values, (variant, what))
-            found.append(Claim(f"{variant}.{what}", f"HPCC, RDMA, {variant}: {words}", value, within=within))
+            found.append(Claim(f"{variant}.{what}", f"HPCC, RDMA, {in_words(variant)}: {words}", value, within=within))
     for over, under in (("eta_1", "default"), ("default", "eta_0.9"), ("default", "slow_start")):
         places: tuple[Place, Place] = ((over, "queue"), (under, "queue"))
-        text = f"p99 of the queue, {over} over {under}"
+        text = f"p99 of the queue, {in_words(over)} over {in_words(under)}"
         value, within = ratio(values, *places), ratio_bounds(values, *places)
         found.append(Claim(f"{over}_over_{under}", text, value, judge.above(1), within=within))
     return found
@@ -267,7 +268,7 @@ def median_rule(values: Values) -> list[Claim]:
     ):
         for size in SIZES:
             value = ratio(values, (over, size, 50), (under, size, 50))
-            text = f"median slowdown at {size:,} B, {STACKS[over].title} over {STACKS[under].title}"
+            text = f"median slowdown at {size:,} B, {as_ratio(STACKS[over].title, STACKS[under].title)}"
             found.append(Claim(f"{name}.{size}", text, value, judge.between(0.5, 2)))
     return found
 
@@ -420,7 +421,7 @@ def _tables(runs: Runs) -> list[Table]:
             at.append([(name, what) for what in ("open warmup", "open end", "asked")])
             for rows, found in ((slow, places), (longer, long), (queues, at)):
                 cells = [Cell(" / ".join(format_number(values[place]) for place in several)) for several in found]
-                rows.append((Cell(f"{stack.title}, {variant}"), *cells))
+                rows.append((Cell(f"{stack.title}, {in_words(variant)}"), *cells))
     sizes = (f"{s // 1000} KB: p50 / p99" for s in SIZES)
     ranges = (f"{a // 1000:,} to {b // 1000:,} KB" for a, b in pairwise((SHORT, *LONGER)))
     links = ("Links busy, %", "busiest link, %", "Under way: warm-up / end, of all, MB")

@@ -27,6 +27,7 @@ from paceline.scenario import (
     Workload,
 )
 from paceline.sweeps.points import Runs
+from paceline.words import in_words
 
 HOST_BPS: Final = 25e9
 
@@ -113,7 +114,7 @@ FORM_TITLES: Final[Mapping[str, str]] = {
 def variant_remarks(about: Mapping[str, str], runs: Runs) -> list[str]:
     """What the variants are that a page has runs of."""
     there = {run.point.key.get("variant") for run in runs}
-    return [f"Variant {variant}: {text}." for variant, text in about.items() if variant in there]
+    return [f"Variant {in_words(variant)}: {text}." for variant, text in about.items() if variant in there]
 
 
 def scenario(

@@ -168,7 +168,7 @@ def cells_remarks(cells: Collection[str], *, pfc: bool) -> list[str]:
     )
     shared = (
         "The study does not say what shares a rate limiter of QCN: by default the frames of an adapter to one host; "
-        f"variant limiter_per_adapter, rows with {_ONE_LIMITER}: all that an adapter sends, the standard's default."
+        f"variant limiter per adapter, rows with {_ONE_LIMITER}: all that an adapter sends, the standard's default."
     )
     varied = any(ALL_CELLS[cell].limiter == "nic" for cell in cells)
     return [*cells_named(cells), *([alike] if pfc else []), *([shared] if varied else [])]

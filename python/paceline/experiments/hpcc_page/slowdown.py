@@ -13,7 +13,7 @@ from paceline.experiments.hpcc_page.rules import Rule
 from paceline.experiments.hpcc_page.setup import PLAIN, VARIANTS, by_window, points, variant_points, variants_of
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.sweeps.points import Point, Runs
-from paceline.words import listed, many
+from paceline.words import in_words, listed, many
 
 SOURCE: Final = "HPCC project page (hpcc-group.github.io), slowdown figures of 2020"
 DEFAULT: Final = "default"
@@ -87,7 +87,7 @@ def _experiment(
         measured = drawn_curves(runs, scale)
         remarks = [window_remark(scale, {load for _, load in _places(rule)})]
         if finished:
-            remarks.append(f"Variant {FINISHED}: {ABOUT[FINISHED]}.")
+            remarks.append(f"Variant {in_words(FINISHED)}: {ABOUT[FINISHED]}.")
         first = [judged(name, judge(runs, scale))] if judged else []
         drawn = figures.overview(name, measured, _schemes(rule), _places(rule), scale)
         return Shown(chain(first, drawn), remarks=remarks)
@@ -133,7 +133,7 @@ def _slowdown(number: int, workload: str) -> Experiment:
         compared = figures.beside_reference(name, native, reference, MAIN, workload, loads, scale)
         drawn = figures.slowdown(name, drawn_curves(main, scale), MAIN, workload, LOADS, scale, alone=_alone(scale))
         remarks = [window_remark(scale), "70 % load: the backlog grows for hundreds of ms; see docs/hpcc-page.md."]
-        remarks += [f"Variant {v}: {ABOUT[v]}." for v in (FINISHED, *variants_of(workload))]
+        remarks += [f"Variant {in_words(v)}: {ABOUT[v]}." for v in (FINISHED, *variants_of(workload))]
         return Shown(chain(islice(drawn, 1), [compared], drawn), remarks=remarks)
 
     return Experiment(

@@ -284,6 +284,6 @@ REMARKS: Final = [
     "acknowledge.",
 ]
 RACKS_REMARK: Final = (
-    "Variants: eight racks of eight hosts under eight spines, paths by hash; each flow from another rack has a rack of "
-    "its own, the others are in the receiver's."
+    "Variants other racks and all racks: eight racks of eight hosts under eight spines, paths by hash; each flow from "
+    "another rack has a rack of its own, the others are in the receiver's."
 )

@@ -40,7 +40,7 @@ from paceline.scenario import (
 from paceline.scenario import Run as RunSettings
 from paceline.sweeps.points import Point, Run, Runs
 from paceline.tables import Table, number_rows
-from paceline.words import percent
+from paceline.words import in_words, percent
 
 _LENGTH_US: Final = {Scale.TINY: 20_000, Scale.QUICK: 1_000_000, Scale.PAPER: 7_000_000}
 _TREE: Final = {
@@ -219,7 +219,7 @@ def table(values: Values, cases: Collection[QueryCase]) -> Table:
 def remarks(cases: Collection[QueryCase]) -> list[str]:
     """What to know of the runs on a page."""
     udp = f"UDP: another {percent(UDP, 0)} of the hosts' links beside them, sent at a third of a link's rate."
-    loaded = [f"{name}: {', '.join(QueryCase('', '', **loads).loads)}" for name, loads in LOADS.items()]
+    loaded = [f"{in_words(name)}: {', '.join(QueryCase('', '', **loads).loads)}" for name, loads in LOADS.items()]
     return [
         *REMARKS,
         *([udp] if any(case.udp for case in cases) else []),
