@@ -506,6 +506,7 @@ def _slowdown_drawing(runs: Runs, name: str) -> Drawing:
     }
     label = "Median slowdown" if q == 50 else "p99 slowdown"
     points: dict[str, tuple[list[float], list[float]]] = {}
+    held: dict[str, tuple[list[float], list[float]]] = {}
     if name == "E33":
         held = {STACKS["dcqcn"].title: ([float(SIZES[0])], [11.9])}
         caption = (
@@ -519,15 +520,16 @@ def _slowdown_drawing(runs: Runs, name: str) -> Drawing:
         for title, scheme in titles.items():
             places[title][_TOGETHER] = (scheme, "short", 99)
         of = {claim.id: claim.published for claim in (rdma_tail_rule if name == "E34" else tcp_tail_rule)({})}
-        held = {
-            title: ([_TOGETHER], [float(value)])
-            for title, scheme in titles.items()
-            if isinstance(value := of.get(f"{scheme}.p99"), (int, float))
-        }
-        over, judged = ("RDMA", "the ratio of these is") if name == "E34" else ("TCP", "these are")
+        where = {float(SIZES[0]): "_4k", _TOGETHER: ""}
+        for title, scheme in titles.items():
+            known = {x: of[f"{scheme}.p99{suffix}"] for x, suffix in where.items()}
+            numbers = {x: float(value) for x, value in known.items() if isinstance(value, (int, float))}
+            held[title] = (list(numbers), list(numbers.values()))
+        over, judged = ("RDMA", "the ratio of the schemes is") if name == "E34" else ("TCP", "both schemes are")
         caption = (
-            f"p99 slowdown of queries over {over} by size, and of all up to 32,000 B together: {judged} judged. Hollow "
-            "and grey: the published values."
+            f"p99 slowdown of queries over {over} by size, and of all up to 32,000 B together. At 4,000 B and for all "
+            f"together {judged} judged. Hollow and grey: the published values, "
+            "those of short queries; the study does not say of which sizes."
         )
     chart = multiples.Chart(
         "",
