@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import textwrap
 from pathlib import Path
@@ -408,3 +409,16 @@ def test_large_numbers_of_a_linear_axis_are_in_full() -> None:
     (axes,) = multiples.charts([[multiples.Chart("", {"a": ([1, 2], [1.1e6, 1.6e6])}, "x", "y", scale="linear")]]).axes
     assert not axes.yaxis.get_offset_text().get_text()
     assert any(text.get_text().endswith("00,000") for text in axes.get_yticklabels())
+
+
+def test_numbers_of_a_short_log_axis_do_not_touch() -> None:
+    """From 14 to 73 µs the last ones read "60 µs70 µs"."""
+    values = np.linspace(15e6, 66e6, 200)
+    none = np.zeros(len(values), dtype=bool)
+    for draw in (plot.fct_cdf, plot.fct_tail):
+        figure = draw({"first-rtt": Sample(np.full(len(values), 1000), values, none, none)})
+        figure.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in figure.axes[0].get_xticklabels() if text.get_text()]
+        gaps = [right.x0 - left.x1 for left, right in itertools.pairwise(boxes)]
+        assert len(boxes) >= 4
+        assert min(gaps) > 0.3 * min(box.width for box in boxes)

@@ -175,8 +175,14 @@ def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) 
     closer = [ticks for ticks in found[1:] if has_room(ticks) and len(ticks) >= min(_FEW, len(found[0]) + 1)]
     if len(found[0]) < _FEW and closer:
         axis.set_major_locator(FixedLocator(closer[0]))
+    elif decades >= _SHORT:
+        axis.set_major_locator(among[usual])
     else:
-        axis.set_major_locator(among[usual] if decades >= _SHORT else FixedLocator(found[0]))
+        kept: list[float] = []
+        for tick in found[0]:  # towards the right end of a log axis even steps come ever closer
+            if not kept or has_room([kept[-1], tick]):
+                kept.append(tick)
+        axis.set_major_locator(FixedLocator(kept))
     axis.set_major_formatter(written(text))
     log_minor_ticks(axis, low, high)
 
