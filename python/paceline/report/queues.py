@@ -85,6 +85,7 @@ def queues(page: Page) -> Section:
     tops = [max((float(v.max()) for _, v in series.values() if len(v)), default=0.0) for series in recorded]
     alike = _alike(tops)
     axes = "the same axes" if alike else _APART.format("runs")
+    shared = len({port for series in recorded for port in series}) < sum(map(len, recorded))
     for i, (label, series) in enumerate(zip(page.labels, recorded, strict=True)):
         if series:
             name = "queue_timeline" if page.alone else f"queue_timeline_{i + 1}"
@@ -92,7 +93,8 @@ def queues(page: Page) -> Section:
             caption = f"Bytes waiting over time at {'the busiest ports' if len(series) > 1 else next(iter(series))}"
             every = page.runs[i].summary["series_interval_ps"]
             caption += f", a sample every {format_time(every)}" if every else ""
-            caption += "." if page.alone else f", {label}. All runs have {axes}. A port has the same colour in all."
+            caption += "." if page.alone else f", {label}. All runs have {axes}."
+            caption += " A port has the same colour in all." if shared and not page.alone else ""
             level = not page.alone or _alike([float(v.max()) for _, v in series.values() if len(v)])
             if page.alone and len(series) > plot.MOST_QUEUES:
                 caption += " All panels have the same axes." if level else f" Panels have {_APART.format('ports')}."
