@@ -488,6 +488,22 @@ def test_a_sweep_over_what_changes_nothing_says_so(paceline, tmp_path):
     assert "switch.ecn" not in outcome.out
 
 
+def test_a_sweep_over_what_makes_no_difference_says_so(paceline, tmp_path):
+    """Without a pause the threshold of pauses changes nothing. No run knows that, and three equal rows were all."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    sweep = ("sweep", "s.toml", "--seeds", "2", "--vary", "switch.pfc.alpha=0.1,0.2,0.3")
+    same = "made no difference: switch.pfc.alpha (all its values give equal rows)\n"
+    assert same in paceline(*sweep, "--set", "switch.buffer=32MB").out
+    assert same in paceline(*sweep, "--vary", "workloads.0.senders=2,4").out
+    # With one of the two buffers there are pauses.
+    outcome = paceline(*sweep, "--vary", "switch.buffer=32MB,500KB", "--set", "workloads.0.sizes=200KB")
+    assert "made no difference" not in outcome.out
+    # What the run itself knows is said once.
+    outcome = paceline("sweep", "s.toml", "--vary", "host.tcp.rto_min=1ms,2ms")
+    assert "had no effect: host.tcp" in outcome.out
+    assert "made no difference" not in outcome.out
+
+
 def test_a_sweep_tells_warnings_once_and_of_which_runs(paceline, tmp_path):
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
     sweep = ("sweep", "s.toml", "--seeds", "2", "--set", "schemes.hpcc={cc='dcqcn'}", "--vary")

@@ -80,6 +80,27 @@ def together(runs: Runs) -> list[str]:
     return []
 
 
+def alike(rows: Sequence[Mapping[str, Any]], varied: Sequence[str], told: Sequence[str]) -> list[str]:
+    """A notice of what was varied and left every row as it is; without what ``told`` says of it already.
+
+    Runs know of some settings that they had no effect. That of others shows only beside a run with another value.
+    """
+    ended = [row for row in rows if row["status"] != "failed"]
+    heads = (text.partition(" (")[0] for text in told if text.startswith("had no effect: "))
+    named = {name for head in heads for name in head.removeprefix("had no effect: ").split(", ")}
+    found = []
+    for axis in varied:
+        by_rest: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+        for row in ended:
+            by_rest.setdefault((*(row[other] for other in varied if other != axis), row["seed"]), []).append(row)
+        without = [[{**row, axis: None, "folder": None} for row in same] for same in by_rest.values()]
+        if any(len(same) > 1 for same in without) and all(row == same[0] for same in without for row in same):
+            parts = axis.split(".")
+            if not any(".".join(parts[:k]) in named for k in range(1, len(parts) + 1)):
+                found.append(plain(axis))
+    return [f"made no difference: {', '.join(found)} (all its values give equal rows)"] if found else []
+
+
 def _mixed(results: Results, what: Literal["scheme", "group"], names: Sequence[str]) -> list[str]:
     """The schemes or groups that times are of, where that is more than one; flows and queries have columns apart."""
     asked = results.queries.codes(what) if results.queries.rows else ()
