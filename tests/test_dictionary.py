@@ -12,6 +12,7 @@ import pytest
 
 import paceline as pl
 from paceline.results import columns, parquet
+from paceline.sweeps.points import Run, Runs
 
 PAGE = Path(__file__).parents[1] / "docs/results.md"
 
@@ -62,6 +63,14 @@ def test_the_summary_has_the_values_of_the_dictionary(folder):
     # Traffic by scheme is kept over TCP and UDP, failures where links fail, priorities over Homa.
     rest = {"traffic", "failures"} | {c.name for c in columns.SUMMARY if c.name.startswith("priorities.")}
     assert found == {c.name for c in columns.SUMMARY} - rest
+
+
+def test_a_sweep_has_the_columns_of_the_dictionary(folder):
+    """`sweep.csv` was on no page, and `paceline explain queue_mean_bytes` knew no such word."""
+    (row,) = pl.tidy(Runs((Run(pl.Point(scenario="s.toml", key={"x": 1}), folder),)))
+    assert list(row) == ["x", *(c.name for c in columns.SWEEP)]
+    for c in columns.SWEEP:
+        assert row[c.name] is None or isinstance(row[c.name], c.kind), c.name
 
 
 def test_csv_and_columns_agree(folder):

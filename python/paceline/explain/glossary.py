@@ -44,7 +44,8 @@ def near(word: str) -> str | None:
 
 
 def _columns() -> Iterator[tuple[str, str, str]]:
-    for file, among in (*((f"{t.name}.csv", t.columns) for t in columns.TABLES), ("summary.json", columns.SUMMARY)):
+    tables = [(f"{t.name}.csv", t.columns) for t in columns.TABLES]
+    for file, among in (*tables, ("summary.json", columns.SUMMARY), ("sweep.csv", columns.SWEEP)):
         for c in among:
             unit = f" Unit: {c.unit}." if c.unit and c.unit != "by kind" else ""
             yield file, c.name, c.meaning + unit

@@ -555,6 +555,68 @@ SUMMARY = (
 """The values of ``summary.json``."""
 
 
+_NO_TIME = "No value without any, and where one without an end could still raise it."
+_OF_FLOWS = "measured flows; at the sender, in a sweep with flows over UDP at the receiver"
+_RANKS = {"mean": "Mean", "p50": "Median", "p95": "95th percentile", "p99": "99th percentile"}
+SWEEP = (
+    Column("seed", int, "", "Seed of the run. Before it stands a column for each field that was varied, and `case`."),
+    Column("status", str, "", "As in summary.json, or `failed`: the run has no results, and no other values here."),
+    Column("simulated_ps", int, "ps", "Simulated time."),
+    Column("flows_total", int, "", "Flows that there are, measured or not, of all groups."),
+    Column("flows_finished", int, "", "Of these, finished."),
+    Column("flows_failed", int, "", "Of these, given up."),
+    Column("flows_unfinished", int, "", "Of these, under way at the end."),
+    Column("measured", int, "", "Flows that the times below are of; with `--group`, those of that group."),
+    Column("measured_unfinished", int, "", "Of these, without an end, given up ones too."),
+    *(
+        Column(f"fct_{q}_ps", float, "ps", f"{word} of the FCTs of {_OF_FLOWS}. {_NO_TIME}")
+        for q, word in _RANKS.items()
+    ),
+    *(
+        Column(f"slowdown_{q}", float, "", f"{word} of the slowdowns of {_OF_FLOWS}, against `line_rate`. {_NO_TIME}")
+        for q, word in _RANKS.items()
+    ),
+    Column("data_hops", int, "packets", "Links crossed by data packets, in the whole run."),
+    Column("drops_buffer", int, "packets", "Packets dropped for want of buffer."),
+    Column("drops_wire", int, "packets", "Packets lost on wires."),
+    Column("marks", int, "packets", "ECN marks."),
+    Column("pause_frames", int, "packets", "PFC pause frames."),
+    Column("retransmitted_packets", int, "packets", "Data packets sent again."),
+    Column("max_buffer_bytes", int, "bytes", "Most bytes in the buffer of one switch at a sampling instant."),
+    Column(
+        "queue_mean_bytes",
+        float,
+        "bytes",
+        "Mean of the bytes that wait at the busiest switch port, the one with the largest mean, over the whole run; "
+        "where ports are not told apart, at those of the busiest tier. No value without queue histograms.",
+    ),
+    Column(
+        "queue_p99_bytes",
+        float,
+        "bytes",
+        "99th percentile of the same, the upper edge of its bin, up to an eighth high. No value where several classes "
+        "waited there: each has a histogram of its own.",
+    ),
+    Column("queries_measured", int, "", "Queries measured. This and the next ten only where a run has queries."),
+    Column("queries_measured_unanswered", int, "", "Of these, without an answer."),
+    Column("queries_answered_per_s", float, "1/s", "Queries answered while it was measured, per second of that time."),
+    *(
+        Column(f"qct_{q}_ps", float, "ps", f"{word} of the completion times of measured queries. {_NO_TIME}")
+        for q, word in _RANKS.items()
+    ),
+    *(
+        Column(f"query_slowdown_{q}", float, "", f"{word} of the slowdowns of queries, against `line_rate`. {_NO_TIME}")
+        for q, word in _RANKS.items()
+    ),
+    Column("programs", int, "", "Message-passing programs. This and the next three only where a run has any."),
+    Column("programs_unfinished", int, "", "Of these, not through to the end."),
+    Column("program_runtime_ps", int, "ps", "Run time of the program that took longest; no value unless all ended."),
+    Column("program_slowdown", float, "", "The largest of their slowdowns (docs/mpi.md); no value unless all ended."),
+    Column("folder", str, "", "Folder of the run, as above, without `flows.csv`."),
+)
+"""The columns of ``sweep.csv``, behind those of what was varied."""
+
+
 def markdown() -> str:
     """The data dictionary as a page."""
     head = "| column | type | unit | meaning |\n|---|---|---|---|"
@@ -579,6 +641,13 @@ def markdown() -> str:
         rows = "\n".join(_row(c) for c in table.columns)
         parts += [f"## {table.name}.csv", table.about, f"{head}\n{rows}"]
     parts += ["## summary.json", "\n".join([head.replace("column", "value", 1), *map(_row, SUMMARY)])]
+    parts += [
+        "## sweep.csv",
+        "What `paceline sweep` writes, a row per run, and `paceline.tidy` returns. Without `--group` times are of all "
+        "groups and schemes together; counters and queues are of the whole run in any case. `sweep.parquet` has the "
+        "same columns.",
+        "\n".join([head, *map(_row, SWEEP)]),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
