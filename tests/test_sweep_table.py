@@ -216,6 +216,9 @@ def test_a_table_for_the_terminal_stays_one():
     assert [cell.text for cell in table.rows[1]] == ["1", "1", "–", "–"]
     assert table.rows[1][2].note == "failed"
     assert brief([{"seed": 1, "status": "failed"}], (), "x").rows
+    # "200 of 200 failed" was said where one of two seeds had.
+    (line,) = brief([rows[0] | {"x": 1}, rows[1] | {"x": 1, "seed": 2}], ("x",), "x").rows
+    assert (line[1].text, line[1].note) == ("200 of 200", "and 1 of 2 runs failed")
     one = [{"switch.pfc.enabled": "true", "run.stop": "1ms", "seed": 1} | done]
     assert brief(one, ("switch.pfc.enabled", "run.stop"), "x").head[:2] == ("pfc.enabled", "stop")
 

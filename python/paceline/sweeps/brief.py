@@ -95,7 +95,10 @@ def _finished(group: Sequence[dict[str, Any]]) -> Cell:
     ended = [row for row in group if row["status"] != "failed"]
     flows = (sum(row[f"flows_{what}"] for row in ended) for what in ("finished", "total"))
     text = " of ".join(f"{count:,}" for count in flows) if ended else "–"
-    others = dict.fromkeys(row["status"] for row in group if row["status"] != "completed")
+    others = list(dict.fromkeys(row["status"] for row in ended if row["status"] != "completed"))
+    lost = len(group) - len(ended)
+    if lost:
+        others.append("failed" if not ended else f"and {lost} of {many(len(group), 'run')} failed")
     return Cell(text, ", ".join(others))
 
 
