@@ -91,6 +91,12 @@ def test_explain_knows_values_of_settings_and_columns_of_results(paceline, asked
     assert told in outcome.out
 
 
+def test_explain_says_all_of_a_section_that_is_asked_for(paceline):
+    """That DCTCP wants another marking than the default's stood in `paceline list` alone: here was the first sentence."""
+    assert "wants switches to mark in one step" in " ".join(paceline("explain", "dctcp").out.split())
+    assert "It needs `switch.ecn`" in " ".join(paceline("explain", "schemes.dcqcn").out.split())
+
+
 def test_explain_takes_a_field_behind_the_word_of_its_scheme(paceline):
     """`hpcc.eta`, as people write it, failed, and `eta` tells of three schemes."""
     said = paceline("explain", "hpcc.eta").out

@@ -47,6 +47,7 @@ class Variant:
     when: str
     """As ``kind = "link"``; empty where there is but one variant."""
     meaning: str
+    """All that is said of it."""
     fields: tuple[Field, ...]
     sections: tuple[tuple[str, ...], ...]
     """Paths of the sections within."""
@@ -218,7 +219,7 @@ def _listed(sections: list[Variant]) -> Iterator[str]:
 
 
 def _one(v: Variant, name: str, *, brief: bool) -> Iterator[str]:
-    yield f"{name}{f' (with {v.when})' if v.when else ''}: {v.meaning}"
+    yield f"{name}{f' (with {v.when})' if v.when else ''}: {_sentence(v.meaning) if brief else v.meaning}"
     rows = [(f.path[-1], f" {f.default}", f.meaning) for f in v.fields]
     if brief and rows:
         yield "  " + ", ".join(n + d for n, d, _ in rows)
@@ -252,7 +253,7 @@ def _variant(section: dict[str, Any]) -> Variant:
     return Variant(
         path,
         ", ".join(f'{key} = "{word}"' for key, word in chosen),
-        _sentence(_joined(section["meaning"])),
+        _joined(section["meaning"]),
         tuple(_field(path, setting) for setting in section["parameters"]),
         tuple(map(tuple, section["sections"])),
         tuple((*path, key) for key, _ in chosen),
