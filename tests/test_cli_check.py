@@ -92,7 +92,7 @@ def test_explain_knows_values_of_settings_and_columns_of_results(paceline, asked
 
 
 def test_explain_says_all_of_a_section_that_is_asked_for(paceline):
-    """That DCTCP wants another marking than the default's stood in `paceline list` alone: here was the first sentence."""
+    """That DCTCP wants another marking than the default's stood in `paceline list` alone."""
     assert "wants switches to mark in one step" in " ".join(paceline("explain", "dctcp").out.split())
     assert "It needs `switch.ecn`" in " ".join(paceline("explain", "schemes.dcqcn").out.split())
 

@@ -93,12 +93,13 @@ def test_a_runs_flows_are_the_fct_file_of_its_scenario(
     assert paceline("run", scenario.name, "-q").code == 0
     told = paceline("export", "results/exported")
     assert told.code == 0
-    assert told.out == "4 flows written: exported-hpcc/fct.txt\n"
+    assert told.out == "4 flows written: exported-fct/fct.txt\n"
     assert paceline("export", "results/exported").code == 2, "a file that is there stays"
-    export(scenario, tmp_path / "files")
-    monkeypatch.chdir(tmp_path / "files")
+    # Not among the files of the scenario, where `paceline hpcc` replaces a file of this name.
+    assert paceline("export", scenario.name).out.startswith("4 flows written; `cd exported-hpcc")
+    monkeypatch.chdir(tmp_path / "exported-hpcc")
     assert hpcc(Path("config.txt"), quirks=())["status"] == "completed"
-    assert (tmp_path / "exported-hpcc" / FCT).read_bytes() == (tmp_path / "files" / FCT).read_bytes()
+    assert (tmp_path / "exported-fct" / FCT).read_bytes() == (tmp_path / "exported-hpcc" / FCT).read_bytes()
 
 
 def test_the_fct_file_tells_flows_of_a_pair_apart_and_leaves_out_those_without_an_end(
@@ -109,13 +110,13 @@ def test_the_fct_file_tells_flows_of_a_pair_apart_and_leaves_out_those_without_a
     settings = ["--set", f"workloads.0.rows=[{rows}]"]
     assert paceline("run", scenario.name, "-q", *settings).code == 0
     assert paceline("export", "results/exported").code == 0
-    file = tmp_path / "exported-hpcc" / FCT
+    file = tmp_path / "exported-fct" / FCT
     lines = [line.split() for line in file.read_text().splitlines()]
     assert [line[:5] for line in lines] == [
         ["0b000001", "0b000401", port, "100", size] for port, size in (("10001", "1000"), ("10000", "1000000"))
     ]
     assert paceline("run", scenario.name, "-q", *settings, "--set", "run.stop=20us", "--out", "cut").code == 0
-    told = paceline("export", "cut", "--out", "exported-hpcc", "--force")
+    told = paceline("export", "cut", "--out", "exported-fct", "--force")
     assert told.code == 0
     assert told.err == "notice: 1 flow without an end: not in the file\n"
     assert [line.split()[2] for line in file.read_text().splitlines()] == ["10001"]
@@ -127,4 +128,4 @@ def test_results_take_no_settings(scenario: Path, tmp_path: Path, paceline: Call
     refused = paceline("export", "results/exported", "--set", "switch.buffer=1MB")
     assert refused.code == 2
     assert "--set = switch.buffer=1MB: has no effect on results" in refused.err
-    assert not (tmp_path / "exported-hpcc").exists()
+    assert not (tmp_path / "exported-fct").exists()

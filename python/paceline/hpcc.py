@@ -101,14 +101,15 @@ def export(scenario: Path, out: Path | None = None, *, overrides: Sequence[str] 
 def export_results(results: Results, out: Path | None = None, *, force: bool = False) -> Exported:
     """Writes the flows of a run as the fct file of the HPCC reference simulator, for scripts that read such files.
 
-    The file ``fct.txt`` goes to the folder ``out`` (default: the name of the result folder, ``-hpcc``). It has a line
-    per finished flow, in the order of their ends, as docs/compatibility.md describes it. Times are truncated to
-    nanoseconds, starts are 2 s later than in the run, as in the files of :func:`export`. Flows are timed where reports
-    time them: at the receiver if any is over UDP, else at the sender.
+    The file ``fct.txt`` goes to the folder ``out`` (default: the name of the result folder, ``-fct``: not that of
+    :func:`export`, where the simulator writes a file of this name). It has a line per finished flow, in the order of
+    their ends, as docs/compatibility.md describes it. Times are truncated to nanoseconds, starts are 2 s later than in
+    the run, as in the files of :func:`export`. Flows are timed where reports time them: at the receiver if any is over
+    UDP, else at the sender.
 
     Raises InputError when the file is there, ResultsError when the results are damaged.
     """
-    folder = Path(f"{results.path.resolve().name}-hpcc") if out is None else out
+    folder = Path(f"{results.path.resolve().name}-fct") if out is None else out
     check_folder("out", folder)
     if folder.is_dir():
         check_new(folder / FCT, force=force, field="out")

@@ -99,7 +99,14 @@ def export(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", readable=False, metavar="DIR", show_default="NAME-hpcc", help="Where they go."),
+        typer.Option(
+            "--out",
+            "-o",
+            readable=False,
+            metavar="DIR",
+            show_default="NAME-hpcc; of a result folder NAME-fct",
+            help="Where they go.",
+        ),
     ] = None,
     overrides: Overrides = None,
     force: Annotated[bool, typer.Option("--force", help="Replaces files that are there.")] = False,
