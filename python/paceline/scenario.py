@@ -1039,8 +1039,9 @@ class Host(Section):
     """
 
     rto_tries: int = 7
-    """Timeouts in a row at which a flow sends again; at the next it is given up as failed. Range
-    [1, 20]. Source: InfiniBand: retry count of 3 bits.
+    """Timeouts in a row at which a flow sends again; at the next it is given up as failed. So is
+    one whose receiver has asked for the same packet for as long as all these take. Range [1, 20].
+    Source: InfiniBand: retry count of 3 bits.
     """
 
     idle_restart: str = "off"

@@ -341,6 +341,11 @@ impl Net {
         self.levels.bins(port, usize::from(slot))
     }
 
+    /// The time that histograms of queues cover in a run of `end` ps: copies of what has arrived may still wait when the last flow ends.
+    pub fn queue_span(&self, end: u64) -> u64 {
+        self.levels.span(end)
+    }
+
     /// Packets in existence: queued or on a wire.
     pub fn packets_alive(&self) -> u32 {
         self.arena.live()

@@ -41,7 +41,7 @@ pub fn queues(net: &mut Net, classes: &[u8], end: u64, out: &mut dyn Write) -> i
     if !net.levels.has_histograms() {
         return Ok(());
     }
-    let end = net.levels.span(end);
+    let end = net.queue_span(end);
     let switch_ports: Vec<u32> = (0..net.ports.len() as u32).filter(|p| net.ports[*p as usize].nic == NONE).collect();
     let mut rows: Vec<(u32, u64)> = Vec::new();
     for &port in &switch_ports {

@@ -69,6 +69,8 @@ pub struct Outcome {
     pub traffic: Vec<Traffic>,
     pub alive: u32,
     pub queues: Vec<Vec<(usize, u64)>>,
+    /// Up to when something waited.
+    pub queue_span: u64,
     pub pauses: Vec<[u64; 8]>,
     pub hops: (u64, u64),
     pub first_drop: Option<String>,
@@ -99,6 +101,7 @@ impl Outcome {
             traffic: net.traffic().to_vec(),
             alive: net.packets_alive(),
             queues: ports.clone().flat_map(|p| classes.iter().map(move |c| net.queue_time(p, *c).collect())).collect(),
+            queue_span: net.queue_span(0),
             pauses: ports.map(|p| net.pauses(p).map_or([0; 8], |x| x.time)).collect(),
             hops: net.hops(),
             first_drop: net.first_lossless_drop().map(str::to_string),

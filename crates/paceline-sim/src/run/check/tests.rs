@@ -118,3 +118,18 @@ fn what_waits_is_counted() {
     let asked = mib("kind = 'rpc'\nmode = 'open'\nsizes = '1B'\nresponse = '1B'\nend = '10ms'\nload.value = 0.05");
     assert!((asked / 244.0 - 1.0).abs() < 0.3, "{asked}");
 }
+
+/// What is drawn beside a program goes on after those flows that the check draws, as it does without one.
+#[test]
+fn flows_beside_a_program_are_all_counted() {
+    let flows = |program: &str| {
+        let text = format!(
+            "[topology]\nkind = 'star'\nhosts = 4\nhost_rate = '10Tbps'\n[schemes.s]\ncc = 'dctcp'\n{program}[[workloads]]\n\
+             kind = 'poisson'\nsizes = '1000B'\nload = {{ value = 0.9 }}\nduration = '100us'\n"
+        );
+        check(&parse(&text, "test", &[]).unwrap()).unwrap().flows
+    };
+    let program = "[[workloads]]\nkind = 'mpi'\nprogram = 'collective'\nbytes = '1KB'\niterations = 1\n";
+    let (alone, beside) = (flows(""), flows(program));
+    assert!(alone > 400_000 && beside.abs_diff(alone) < alone / 100, "{alone}, {beside}");
+}
