@@ -9,8 +9,10 @@ use crate::spec::Resolved;
 use crate::spec::topology::{GraphTopology, TopologyKind};
 use crate::topology;
 
+/// The network of a scenario. What is wrong with one of a known shape is said of its section in the scenario.
 pub(super) fn build_topology(spec: &Resolved, warnings: &mut Vec<String>) -> Result<Topology, InputError> {
     let network = match &spec.topology.kind {
+        TopologyKind::File(t) => return from_file(spec, &t.file.0, warnings),
         TopologyKind::Star(t) => topology::star(t.hosts, t.host_rate, t.link_delay),
         TopologyKind::Dumbbell(t) => {
             topology::dumbbell(t.left, t.right, t.host_rate, t.bottleneck_rate, t.host_delay, t.bottleneck_delay)
@@ -30,24 +32,26 @@ pub(super) fn build_topology(spec: &Resolved, warnings: &mut Vec<String>) -> Res
         TopologyKind::FatTree(t) => topology::fat_tree(t.k, t.host_rate, t.fabric_rate, t.link_delay, t.hosts_per_edge),
         TopologyKind::Xgft(t) => topology::xgft(&t.levels()),
         TopologyKind::HpccFat320(_) => topology::hpcc_fat320(),
-        TopologyKind::File(t) => {
-            let text = read_text(spec, "topology.file", &t.file.0, MOST_BYTES)?;
-            let NetworkFile { topology: mut network, nvswitches, warnings: more } =
-                read_any_topology(&text, &t.file.0)?;
-            warnings.extend(more);
-            if nvswitches > 0 && spec.routing.nics == NicChoice::All {
-                warnings.push(format!(
-                    "{}: GPUs of a server use the network beside their NVSwitch ({nvswitches} of them); routing.nics = \"nearest\" has them use that alone, as SimAI does",
-                    t.file.0
-                ));
-            }
-            topology::validate_topology(&network).map_err(|e| e.file(&t.file.0))?;
-            topology::tier_by_distance(&mut network);
-            return Ok(network);
-        }
         TopologyKind::Graph(t) => graph_topology(spec, t),
-    }?;
-    topology::validate_topology(&network)?;
+    };
+    let valid = network.and_then(|network| topology::validate_topology(&network).map(|()| network));
+    valid.map_err(|e| {
+        let at = spec.error("topology", "");
+        InputError { file: e.file.or(at.file), line: e.line.or(at.line), ..e }
+    })
+}
+
+fn from_file(spec: &Resolved, file: &str, warnings: &mut Vec<String>) -> Result<Topology, InputError> {
+    let text = read_text(spec, "topology.file", file, MOST_BYTES)?;
+    let NetworkFile { topology: mut network, nvswitches, warnings: more } = read_any_topology(&text, file)?;
+    warnings.extend(more);
+    if nvswitches > 0 && spec.routing.nics == NicChoice::All {
+        warnings.push(format!(
+            "{file}: GPUs of a server use the network beside their NVSwitch ({nvswitches} of them); routing.nics = \"nearest\" has them use that alone, as SimAI does"
+        ));
+    }
+    topology::validate_topology(&network).map_err(|e| e.file(file))?;
+    topology::tier_by_distance(&mut network);
     Ok(network)
 }
 

@@ -155,7 +155,7 @@ fn read_header(line: &str) -> Result<Vec<Column>, InputError> {
             return Err(InputError::new("no such column").value(clip(&cell)).allowed(allowed));
         };
         if columns.contains(column) {
-            return Err(InputError::new("column named twice").value(cell));
+            return Err(InputError::new("column named twice").value(cell).allowed("each column once"));
         }
         columns.push(*column);
     }

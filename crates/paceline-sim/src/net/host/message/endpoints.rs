@@ -92,6 +92,7 @@ impl Endpoints {
                                 error.field(format!("framing.{own}")).allowed(format!("{} B", e.allowed))
                             }
                             "data_overhead" => error.field("framing.header").allowed(format!("{} B", e.allowed)),
+                            "min_data" => error.field("framing.min_frame").allowed(format!("{} B", e.allowed)),
                             own => {
                                 let field = format!("schemes.{}.{own}", scheme.map_or("", |s| &s.name));
                                 error.field(field).allowed(e.allowed)
