@@ -496,7 +496,10 @@ impl Net {
             Some(number) => format!("connection {number} of a program"),
             None => format!("flow {id}"),
         };
-        format!("at {at:#} {who} ({src} -> {dst}) still waited for an answer{packet}{held}")
+        let was_asked =
+            self.host.rto.is_some_and(|rto| u32::from(flow.timeouts) < rto.tries) && self.messages.is_none();
+        let asked = if was_asked { ", which NACKs had asked for as long as so many take" } else { "" };
+        format!("at {at:#} {who} ({src} -> {dst}) still waited for an answer{packet}{asked}{held}")
     }
 
     /// The ways of a flow's data and ACKs, of which these are the egress ports of one path, in the whole network.

@@ -179,6 +179,14 @@ pub(super) fn fill_summary(
         let tries = if net.messages.is_some() { spec.host.tcp.tries } else { spec.host.rto_tries };
         summary.warnings.push(format!("{who} given up after {tries} timeouts{first}: {failure}"));
     }
+    if let Some(rto) = net.host.rto.filter(|_| net.messages.is_none() && net.timeouts > 0)
+        && c.drops_buffer + c.drops_wire + c.drops_link_down == 0
+    {
+        summary.warnings.push(format!(
+            "{} timeouts had packets sent again although nothing was lost: answers took longer than host.rto, {}",
+            net.timeouts, rto.initial
+        ));
+    }
     summary.warnings.extend(effect::thinned(spec, net));
     summary.warnings.extend(recorded.and_then(|recorded| effect::full(spec, recorded)));
     summary.without_effect.extend(effect::without_effect(spec, net, *ending == Ending::Completed));
