@@ -48,7 +48,7 @@ def test_times_of_the_engine_are_rounded_and_its_tiers_have_arrows() -> None:
         ("limiter_per_adapter", "limiter per adapter"),
         ("ack_8_200us", "ACK 8 / 200 µs"),
         ("dcqcn_50_50_55", "DCQCN 50 / 50 / 55"),
-        ("w_ai_80_bytes", "additive increase 80 bytes"),
+        ("w_ai_10_mbps", "additive increase 10 Mb/s"),
         ("batch_16_paced@queries_4kb", "batch 16 paced, queries 4 KB"),
         ("buffer_500KB", "buffer 500 KB"),
         ("rto_min_200ms", "RTO min 200 ms"),

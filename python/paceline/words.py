@@ -56,15 +56,15 @@ _ABBREVIATED = {
 }
 """Parts of names that read otherwise than their letters."""
 _PART = re.compile(rf"(?<![a-z])({'|'.join(_ABBREVIATED)})(?![a-z])")
-_NUMBER_UNIT = re.compile(r"(?<![a-z0-9])([0-9]+)(us|ms|s|kb)\b", re.IGNORECASE)
+_NUMBER_UNIT = re.compile(r"(?<![a-z0-9])([0-9]+)(us|ms|s|kb| ?[mg]bps)\b", re.IGNORECASE)
 
 
 def in_words(name: str) -> str:
     """The name of a variant as people read it: "ACK 8 / 200 µs" for ``ack_8_200us``; records keep the name."""
     text = _PART.sub(lambda found: _ABBREVIATED[found[0]], name.replace("@", ", "))
     text = re.sub(r"(?<=[0-9])_(?=[0-9])", " / ", text).replace("_", " ")
-    units = {"us": "µs", "kb": "KB"}
-    return _NUMBER_UNIT.sub(lambda found: f"{found[1]} {units.get(found[2].lower(), found[2])}", text)
+    units = {"us": "µs", "kb": "KB", "mbps": "Mb/s", "gbps": "Gb/s"}
+    return _NUMBER_UNIT.sub(lambda found: f"{found[1]} {units.get(found[2].strip().lower(), found[2])}", text)
 
 
 _MINUS = re.compile(r"(?<![^\s(\[/±≥≤<>→,;:])-(?=\.?[0-9]|∞)")
