@@ -301,7 +301,8 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
     more = e.show(judged.runs, judged.scale) if judged.verdicts else None
     if more:
         drawings = [PageFigure.of(d.figure, d.name, d.caption, as_files=True) for d in more.drawings]
-        (folder / "figures").mkdir(exist_ok=True)
+        if drawings:
+            (folder / "figures").mkdir(exist_ok=True)
         for drawn in drawings:
             for name, data in drawn.drawn.items():
                 write(folder / "figures" / name, data)
