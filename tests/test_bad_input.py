@@ -200,6 +200,20 @@ def test_a_result_folder_is_replaced_and_other_files_in_it_stay(paceline):
     assert not Path("r/figures").exists()
 
 
+def test_a_current_folder_that_was_removed_is_named(paceline, tmp_path, monkeypatch):
+    """They said "No such file or directory", exit code 1: of a sweep whose paths are absolute its cache was meant."""
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(GOOD)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for command in (("init", "incast"), ("sweep", str(scenario), "--out", str(tmp_path / "w"))):
+        outcome = paceline(*command)
+        assert outcome.code == 2
+        assert "the current folder has been removed" in outcome.err
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written_is_refused_by_its_name(paceline):
     Path("s.toml").write_text(GOOD)

@@ -150,6 +150,15 @@ def _tell(error: BaseException, raised: BaseException, *, as_json: bool) -> int:
     return code
 
 
+def _has_folder() -> bool:
+    """Whether the current folder is there, without which no relative path leads anywhere."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
     """Exit code, JSON form and text form of an error."""
     if isinstance(error, InputError):
@@ -168,6 +177,13 @@ def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
         return ExitCode.INTERRUPTED, {"error": "interrupted", "problem": problem}, f"interrupted: {plain(problem)}"
     if isinstance(error, Failure):
         return _failure(str(error))
+    if isinstance(error, FileNotFoundError) and not _has_folder():
+        parts = {
+            "error": "input",
+            "problem": "the current folder has been removed",
+            "allowed": "a folder that is there",
+        }
+        return ExitCode.BAD_INPUT, parts, f"error: {parts['problem']}; allowed: {parts['allowed']}"
     if isinstance(error, OSError) and str(error):
         named = error.filename and error.strerror
         return _failure(plain(f"{error.filename}: {error.strerror}" if named else error.strerror or str(error)))

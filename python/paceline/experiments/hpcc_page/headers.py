@@ -11,6 +11,7 @@ from paceline.results import Results
 from paceline.scenario import Dcqcn, Dctcp, FlowRow, Flows, Hpcc, HpccPint, Scenario, Scheme, Star, Timely
 from paceline.sweeps.points import Point, Runs
 from paceline.tables import Cell, Table
+from paceline.words import percent
 
 PAYLOAD_BYTES = 1000
 PACKETS = 1000
@@ -42,11 +43,6 @@ class Wire:
     def load(self) -> float:
         """Bytes on the wire, ACKs included, for each byte of payload."""
         return (self.frame_bytes + self.ack_bytes) / PAYLOAD_BYTES
-
-
-def percent(share: float) -> str:
-    """A share as it stands before ``%``."""
-    return f"{share * 100:.1f}"
 
 
 def measured(results: Results) -> Wire:
@@ -94,13 +90,13 @@ def verdicts(runs: Runs, _scale: Scale) -> Sequence[Verdict]:
         ]
     loads = [wire.load for name, wire in wires.items() if name != "HPCC-INT"]
     least, most = min(loads), max(loads)
-    spread = f"{percent(least - 1)} to {percent(most - 1)} %"
+    spread = f"{(least - 1) * 100:.1f} to {percent(most - 1)}"
     said = "All but HPCC-INT: the load on the network is higher than that of the payload by about"
     found.append(judge.report("H13.page", said, "11 % (50-byte header, 60-byte ACK)", spread))
     with_int, with_pint = wires["HPCC-INT"], wires["HPCC-PINT"]
-    more = f"{percent(with_int.load / with_pint.load - 1)} %"
-    of_data = f"{percent(with_int.frame_bytes / with_pint.frame_bytes - 1)} %"
-    stressed = f"{percent(0.7 * least)} to {percent(0.7 * most)} %; HPCC-INT {percent(0.7 * with_int.load)} %"
+    more = percent(with_int.load / with_pint.load - 1)
+    of_data = percent(with_int.frame_bytes / with_pint.frame_bytes - 1)
+    stressed = f"{least * 70:.1f} to {percent(most * 0.7)}; HPCC-INT {percent(with_int.load * 0.7)}"
     return [
         *found,
         judge.report("H13.int", "HPCC-INT: more load than HPCC-PINT, with ACKs", "about 5 %", more),
