@@ -166,3 +166,26 @@ def test_every_flow_ends_at_the_picosecond_of_the_model(tmp_path):
         for what in seen:
             seen[what] += getattr(model, what)
     assert min(seen.values()) > 0, seen
+
+
+def test_a_flow_that_gets_nowhere_is_given_up_at_the_picosecond_of_the_model(tmp_path):
+    """Its first packet finds no room behind itself, its second does: each NACK sends both again, and no timeout runs out."""
+    rules = Rules(
+        buffer=1000,
+        pfc=False,
+        k_min=400_000,
+        k_max=1_600_000,
+        p_max=0.2,
+        rto=1000 * US,
+        nack_interval=50 * US,
+        ack_priority=False,
+        classes=1,
+        tries=2,
+    )
+    links = [(host, 2, 100 * G, 200 * US, 0.0) for host in range(2)]
+    case = (2, 1, links, [(0, 1, 1100, 0, 3, "none")], rules, {"none": {"cc": "none"}})
+    model = Network(*case)
+    flows = pl.simulate(scenario(*case), tmp_path / "run").flows
+    assert list(flows["status"]) == ["failed"]
+    assert model.timeouts < rules.tries, "not the case it is meant to be"
+    assert flows["failed_after_ps"].tolist() == [flow.failed for flow in model.flows]

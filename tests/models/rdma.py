@@ -240,6 +240,9 @@ class Host(Node):
             if flow.una == flow.packets:
                 flow.ended = now
                 self.remove(flow)
+            elif packet.kind == "nack" and flow.is_hopeless(self.net):
+                flow.failed = now
+                self.remove(flow)
             else:
                 if packet.kind == "nack":
                     flow.go_back()
@@ -316,9 +319,18 @@ class Flow:
         self.next_at = self.progress = start
         self.arrived = self.ended = self.failed = 0
         self.due = 0
+        self.asked, self.asked_since = -1, 0
 
     def may_send(self) -> bool:
         return self.nxt < self.packets and (self.nxt - self.una) * MTU < self.control.limit()
+
+    def is_hopeless(self, net: Network) -> bool:
+        """Whether NACKs have asked for the same packet for as long as all timeouts in a row take."""
+        if self.asked != self.una:
+            self.asked, self.asked_since = self.una, net.now
+        rules = net.rules
+        waits = sum(rules.rto << k for k in range(rules.tries + 1))
+        return bool(rules.rto) and net.now - self.asked_since >= waits
 
     def go_back(self) -> None:
         self.retransmitted += self.nxt - self.una

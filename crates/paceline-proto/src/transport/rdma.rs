@@ -7,8 +7,8 @@
 //! instead of to the missing packet; a message's last chunk, which may be shorter, is acknowledged as any other, which the
 //! reference does not do.
 //!
-//! *Deviation:* a retransmission timeout, which the reference lacks (a flow whose last packets are lost hangs there); the
-//! host arms it, see `paceline_sim::host`.
+//! *Deviation:* a retransmission timeout, which the reference lacks (a flow whose last packets are lost hangs there), and an end for a flow
+//! whose receiver asks for one packet for as long as all timeouts take; the host arms the one and counts the other, see `paceline_sim::host`.
 
 use crate::units::{Duration, Time};
 
