@@ -169,7 +169,7 @@ def test_every_flow_ends_at_the_picosecond_of_the_model(tmp_path):
 
 
 def test_a_flow_that_gets_nowhere_is_given_up_at_the_picosecond_of_the_model(tmp_path):
-    """Its first packet finds no room behind itself, its second does: each NACK sends both again, and no timeout runs out."""
+    """Its first packet finds no room behind itself, its second does: each NACK repeats both; no timeout runs out."""
     rules = Rules(
         buffer=1000,
         pfc=False,
