@@ -84,7 +84,7 @@ impl Column {
 ///
 /// The first line names the columns: `start` (with a unit, `1.5us`) or `start_ps` (whole picoseconds), `src`, `dst` (node ids of
 /// hosts, or their names), `bytes` (a whole number, or with a unit), and optionally `scheme` and `group` (names), `class`, `dport`, `rate_cap`
-/// (`10Gbps`; `0bps` for none). A column left out or an empty cell takes its value from `defaults`. `#` starts a comment line.
+/// (`10Gbps`; `off` or `0bps` for none). A column left out or an empty cell takes its value from `defaults`. `#` starts a comment line.
 /// Rows may be in any order; equal starts keep theirs. `file` names the table in errors.
 ///
 /// # Errors
@@ -242,9 +242,10 @@ fn read_cell(
         Column::Class => flow.class = whole(cell, 1, 7, "1 to 7 (0 is for control frames)")? as u8,
         Column::Dport => flow.dport = whole(cell, 0, u64::from(u16::MAX), "0 to 65535")? as u16,
         Column::RateCap => {
-            flow.rate_cap = cell.parse::<BitsPerSec>().map_err(bad_unit)?.0;
+            // As in scenarios, or as files of results have it.
+            flow.rate_cap = if cell == "off" { 0 } else { cell.parse::<BitsPerSec>().map_err(bad_unit)?.0 };
             if flow.rate_cap != 0 && !CAPS.contains(&flow.rate_cap) {
-                return Err(InputError::new("not in range").allowed("1Kbps to 10Tbps, or 0bps for none"));
+                return Err(InputError::new("not in range").allowed("1Kbps to 10Tbps, or off (or 0bps) for none"));
             }
         }
     }

@@ -33,7 +33,7 @@ fn read(text: &str) -> Result<Vec<FlowSpec>, InputError> {
 #[test]
 fn columns_in_any_order_defaults_and_units() {
     let text = "\u{feff}# by hand\r\nbytes,dst,src,start,group,rate_cap,scheme\r\n\
-                1MB,1,0,2us,\"in,cast \"\"x\"\"\", 10Gbps ,dcqcn\r\n\n7,2,3,1.5us,,,\n8,2,4,1.5us,web,0bps,hpcc\n";
+                1MB,1,0,2us,\"in,cast \"\"x\"\"\", 10Gbps ,dcqcn\r\n\n7,2,3,1.5us,,off,\n8,2,4,1.5us,web,0bps,hpcc\n";
     let default = FlowDefaults::default();
     let capped = FlowDefaults { scheme: 1, group: 1, rate_cap: 10_000_000_000, ..default };
     let expected = [
@@ -84,7 +84,7 @@ fn errors_name_line_column_value_and_remedy() {
     }
     for cap in ["999bps", "11Tbps"] {
         let told = read(&format!("start,src,dst,bytes,rate_cap\n1us,0,1,5,{cap}\n")).unwrap_err().to_string();
-        assert!(told.ends_with("not in range; allowed: 1Kbps to 10Tbps, or 0bps for none"), "{told}");
+        assert!(told.ends_with("not in range; allowed: 1Kbps to 10Tbps, or off (or 0bps) for none"), "{told}");
     }
     let late = read("start_ps,src,dst,bytes\n1000000000000001,0,1,5\n").unwrap_err().to_string();
     assert!(late.contains("t.csv:2: start_ps = 1000000000000001: not in range"), "{late}");
