@@ -427,7 +427,7 @@ pub struct Counters {
     pub ties: u64,
     /// Packets dropped for lack of buffer.
     pub drops_buffer: u64,
-    /// Of these, in a class that was to be lossless.
+    /// Of these, in a class that was to be lossless; without what selective dropping may take.
     pub lossless_drops: u64,
     /// Packets lost on a wire.
     pub drops_wire: u64,

@@ -384,7 +384,9 @@ SUMMARY = (
     Column("simulated_ps", int, "ps", "Simulated time at the end of the run."),
     Column("flows.total", int, "flows", "Flows that started."),
     Column("flows.finished", int, "flows", "Of them, every byte acknowledged."),
-    Column("flows.failed", int, "flows", "Of them, given up after the last retransmission timeout."),
+    Column(
+        "flows.failed", int, "flows", "Of them, given up after the last retransmission timeout, or NACKs for as long."
+    ),
     Column("flows.unfinished", int, "flows", "Of them, neither when the run ended."),
     Column("queries.connections", int, "", "Connections opened; the part is there only if a workload asks queries."),
     Column(
@@ -414,7 +416,12 @@ SUMMARY = (
     Column("counters.drops_buffer", int, "packets", "Packets dropped for want of buffer."),
     Column("counters.drops_wire", int, "packets", "Packets lost on wires."),
     Column("counters.drops_link_down", int, "packets", "Packets lost because a link was down."),
-    Column("counters.lossless_drops", int, "packets", "Of the dropped packets, those of a class under PFC: a fault."),
+    Column(
+        "counters.lossless_drops",
+        int,
+        "packets",
+        "Of the dropped packets, those of a class under PFC, but for what selective dropping may take: a fault.",
+    ),
     Column("counters.marks", int, "packets", "Packets marked by ECN."),
     Column("counters.notifications", int, "frames", "QCN notifications sent by switches."),
     Column("counters.pause_frames", int, "frames", "PFC pause frames sent."),
