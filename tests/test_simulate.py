@@ -266,3 +266,38 @@ def test_nodes_of_a_graph_have_the_names_of_the_scenario():
     )
     scenario = pl.Scenario(topology=graph, schemes={"h": pl.Hpcc()}, workloads=[pl.Permutation(sizes="10KB")])
     assert pl.simulate(scenario, progress="none").node_names == {0: "a", 1: "b", 2: "s"}
+
+
+def test_timeouts_that_repeat_what_was_not_lost_are_told():
+    """PFC held flows for longer than `host.rto`, and all that was said of it were packets sent again."""
+    scenario = pl.Scenario(
+        name="impatient",
+        topology=pl.Star(hosts=9, host_rate="10Gbps"),
+        switch=pl.Switch(buffer="1MB", pfc=pl.Pfc(headroom="auto")),
+        host=pl.Host(rto="20us"),
+        schemes={"none": pl.NoControl(window="off")},
+        workloads=[pl.SynchronousIncast(senders=8, sizes="500KB", receiver=8, random_senders=False)],
+    )
+    summary = pl.simulate(scenario, progress="none").summary
+    (told,) = (text for text in summary["warnings"] if "nothing was lost" in text)
+    assert told.startswith(f"{summary['counters']['timeouts']} timeouts had packets sent again")
+    assert told.endswith("longer than host.rto, 20us")
+    patient = replace(scenario, host=pl.Host())
+    assert not pl.simulate(patient, progress="none").summary["warnings"]
+
+
+def test_what_selective_dropping_takes_is_no_fault_of_pfc():
+    """A run that dropped unscheduled packets, as it was told to, said that its class under PFC was not lossless."""
+    scenario = pl.Scenario(
+        name="dropping",
+        topology=pl.Star(hosts=4),
+        routing=pl.Routing(choice="spray"),
+        switch=pl.Switch(buffer="2MB", pfc=pl.Pfc(headroom="auto"), selective_drop=pl.SelectiveDrop(enabled=True)),
+        schemes={"ndp": pl.Ndp(first_rtt="aeolus")},
+        workloads=[pl.SynchronousIncast(senders=3, sizes="100KB")],
+    )
+    summary = pl.simulate(scenario, progress="none").summary
+    counters = summary["counters"]
+    assert counters["drops_unscheduled"] == counters["drops_buffer"] > 0, "not the case it is meant to be"
+    assert counters["lossless_drops"] == 0
+    assert not any("lossless" in text for text in summary["warnings"])

@@ -251,6 +251,26 @@ CASES = [
         value="true",
         allowed="a scenario without warnings",
     ),
+    # They named neither file nor line, or a field that nothing has.
+    toml(
+        "network of a known shape",
+        "[topology]\nkind = 'xgft'\nchildren = [2]\nparents = [65535]\n[schemes.s]\ncc = 'hpcc'\n"
+        "[[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n",
+        line=1,
+        field="links of host 0",
+        value="65535",
+        allowed="1 to 256",
+    ),
+    toml(
+        "smallest frame of ExpressPass",
+        "[topology]\nkind = 'star'\n[framing]\npayload = '999B'\nmin_frame = '1500B'\n[switch]\nmodel = 'per_port'\n"
+        "pfc = { enabled = false }\n[schemes.s]\ncc = 'express_pass'\n"
+        "[[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n",
+        line=5,
+        field="framing.min_frame",
+        value="1500B",
+        allowed="0 to 1047 B",
+    ),
     net("empty", "", line=1, allowed="a header line with the counts"),
     net("header", "5 1\n", line=1, field="header", value="5 1", allowed="3 numbers `nodes switches links`"),
     net(

@@ -162,7 +162,8 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let nodes = NodeNames::new(&names, &graph.tiers);
     let build = Build { spec, scenario: &scenario, schemes: &schemes, nodes };
     let by_length = spec.schemes.iter().any(|(_, s)| matches!(s.cc, Control::Homa(_)));
-    let Gathered { mut sources, mut classes, all, drawn, rpcs, programs, lengths, doubts } = gather(&build, by_length)?;
+    let Gathered { mut sources, mut classes, extent, drawn, rpcs, programs, lengths, doubts } =
+        gather(&build, by_length)?;
     warnings.extend(doubts);
     let facts = build.facts(fastest, base_rtt, lengths);
     scenario.rpcs = rpcs.into();
@@ -187,8 +188,8 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         scenario: Arc::new(scenario),
         source,
         classes: classes.into_iter().collect(),
-        flow_count: all.count,
-        arrivals_end: all.end,
+        flow_count: extent.count,
+        arrivals_end: extent.end,
         drawn,
         warnings,
     })
@@ -240,8 +241,8 @@ fn groups(spec: &Spec) -> Vec<String> {
 struct Gathered {
     sources: Vec<Box<dyn FlowSource>>,
     classes: BTreeSet<u8>,
-    all: Extent,
-    /// Without programs and queries.
+    extent: Extent,
+    /// That of all but programs and queries.
     drawn: Extent,
     rpcs: Vec<Arc<w::Rpc>>,
     programs: Vec<Arc<Program>>,
@@ -254,7 +255,7 @@ fn gather(build: &Build<'_>, by_length: bool) -> Result<Gathered, InputError> {
     let mut all = Gathered {
         sources: Vec::new(),
         classes: BTreeSet::new(),
-        all: Extent::NONE,
+        extent: Extent::NONE,
         drawn: Extent::NONE,
         rpcs: Vec::new(),
         programs: Vec::new(),
@@ -263,7 +264,7 @@ fn gather(build: &Build<'_>, by_length: bool) -> Result<Gathered, InputError> {
     };
     for (number, workload) in build.spec.workloads.iter().enumerate() {
         let made = build.workload(number, workload, all.rpcs.last().map_or(0, |r| r.first + r.count()))?;
-        all.all = all.all.and(made.extent);
+        all.extent = all.extent.and(made.extent);
         if made.rpc.is_none() && made.program.is_none() {
             all.drawn = all.drawn.and(made.extent);
         }

@@ -187,15 +187,14 @@ pub enum LimiterOf {
 pub struct Rto {
     /// First timeout; doubles with each try.
     pub initial: Duration,
-    /// Tries before the flow is given up as failed.
+    /// Tries before the flow is given up as failed; 20 at most.
     pub tries: u32,
 }
 
 impl Rto {
     /// How long a flow to which nobody answers is tried, ps: all its timeouts in a row.
     pub fn patience(&self) -> u64 {
-        let doubled = (2u64.checked_shl(self.tries).unwrap_or(u64::MAX)).saturating_sub(1);
-        self.initial.0.saturating_mul(doubled)
+        self.initial.0.saturating_mul((2 << self.tries) - 1)
     }
 }
 

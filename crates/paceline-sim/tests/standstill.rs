@@ -233,6 +233,8 @@ fn a_packet_that_never_passes_ends_in_a_failed_flow() {
     scenario.switch = SwitchConfig { buffer: Bytes(1_000), pfc: None, ..lossless(0) };
     let rto = Rto { initial: Duration::from_us(1_000), tries: 3 };
     scenario.host.rto = Some(rto);
+    // It went on without end.
+    scenario.stop = Stop::At(Time(20 * rto.patience()));
     let scenario = Arc::new(scenario);
     for engine in ENGINES {
         let result = run(&scenario, &[flow(0, 0, 2, 1100)], engine);
