@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import re
 import tomllib
 from collections import Counter
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 import paceline as pl
 from paceline import experiments
-from paceline.reproduce import claims, judge, model, record
+from paceline.reproduce import claims, costs, judge, model, record
 from paceline.reproduce.model import Outcome, Scale
 from paceline.sweeps import estimates
 from paceline.sweeps.points import Point, Run, Runs
@@ -456,6 +457,15 @@ def test_the_list_tells_cost_at_every_scale(paceline):
     # Of `Room for the probes of 3,000 new flows` nobody could tell whose result it is.
     assert "\nA1 to A8: Aeolus, SIGCOMM 2020\n" in listed
     assert "\nH1 to H14: HPCC project page\n" in listed
+
+
+def test_the_listed_costs_are_those_of_the_runs():
+    """Who plans an afternoon by the list is misled when experiments change and the file of their costs does not."""
+    path = Path(costs.__file__).parents[1] / "experiments/costs.csv"
+    text = costs.reckoned(experiments.experiments())
+    if os.environ.get("UPDATE") == "1":
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), "UPDATE=1 pytest tests/test_reproduce.py -k costs"
 
 
 def test_a_run_that_was_meant_to_stall_is_no_problem(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,8 +21,6 @@ def list_experiments(ids: Sequence[str], *, scale: str, as_json: bool) -> None:
     from paceline.reproduce.catalogue import listing, listing_table, source_lines
 
     _scale(scale)
-    if not ids and sys.stderr.isatty():
-        print("estimating what all runs at all scales take, for some ten seconds ...", file=sys.stderr)
     entries = listing(chosen(ids) if ids else experiments())
     if as_json:
         print(json.dumps(entries, indent=2))

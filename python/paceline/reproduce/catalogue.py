@@ -13,10 +13,11 @@ from typing import Any
 
 from paceline import _native, files
 from paceline.progress import Mode
+from paceline.reproduce import costs
 from paceline.reproduce.model import Experiment, Outcome, Scale, Verdict
 from paceline.sweeps.executors import LocalProcesses
 from paceline.sweeps.points import Runs
-from paceline.sweeps.runner import Job, Shard, SweepFailed, predicted_cpu_s, prepare, run_jobs, runs_of
+from paceline.sweeps.runner import Job, Shard, SweepFailed, prepare, run_jobs, runs_of
 from paceline.sweeps.store import DEFAULT, Store
 from paceline.tables import Cell, Table
 
@@ -97,15 +98,19 @@ def _checked(judged: Judged) -> Judged:
 
 def listing(experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
     """Id, title, source and, for each scale, the runs and the CPU minutes they take, about."""
-    found = []
-    for experiment in experiments:
-        entry: dict[str, Any] = {"id": experiment.id, "title": experiment.title, "source": experiment.source}
-        entry["scales"] = {}
-        for scale in Scale:
-            points = experiment.plan(scale)
-            entry["scales"][scale.value] = {"runs": len(points), "cpu_minutes": predicted_cpu_s(points) / 60}
-        found.append(entry)
-    return found
+    expected = costs.recorded()
+    return [
+        {
+            "id": experiment.id,
+            "title": experiment.title,
+            "source": experiment.source,
+            "scales": {
+                scale.value: {"runs": len(experiment.plan(scale)), "cpu_minutes": expected[experiment.id, scale]}
+                for scale in Scale
+            },
+        }
+        for experiment in experiments
+    ]
 
 
 def listing_table(entries: Sequence[dict[str, Any]]) -> Table:
