@@ -60,7 +60,7 @@ def sweep(
     from paceline.sweeps.brief import brief
     from paceline.sweeps.curves import draw
     from paceline.sweeps.grid import grid
-    from paceline.sweeps.remarks import alike, remarks, together
+    from paceline.sweeps.remarks import remarks, together
     from paceline.sweeps.runner import prepare
     from paceline.sweeps.store import Store
     from paceline.sweeps.table import tidy, write_table
@@ -78,8 +78,7 @@ def sweep(
     if not how.quiet:
         title = scenario.stem if group is None else f"{scenario.stem}, flows of group {group} only"
         print(brief(rows, varied, title).plain())
-        told = remarks(runs)
-        told += alike(rows, varied, told) + (together(runs) if group is None else [])
+        told = remarks(runs, rows=rows, varied=varied) + (together(runs) if group is None else [])
         print(typed("".join(f"{remark}\n" for remark in told)), end="")
         print(f"{many(len(made), 'run')}; {plain(', '.join(map(str, written)))}")
     if failed is not None:

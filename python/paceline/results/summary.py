@@ -117,13 +117,17 @@ def remarks(summary: dict[str, Any], given: Collection[str] | None) -> list[str]
     return [*said[:last], *([listed] if settings else []), *said[last:]]
 
 
-def without_effect(summaries: Sequence[dict[str, Any]], given: Collection[str]) -> list[str]:
-    """Settings, of those ``given``, that changed nothing in any of some runs, and why; a line for each reason."""
+def without_effect(summaries: Sequence[dict[str, Any]], given: Collection[str]) -> dict[str, str]:
+    """Settings, of those ``given``, that changed nothing in any of some runs, and why."""
     each = [_no_effect(summary, given) for summary in summaries]
+    return {name: why for name, why in (each[0].items() if each else ()) if all(name in other for other in each)}
+
+
+def of_no_effect(settings: Mapping[str, str]) -> list[str]:
+    """Those of :func:`without_effect`, a line for each reason."""
     by_reason: dict[str, list[str]] = {}
-    for name, why in each[0].items() if each else ():
-        if all(name in other for other in each):
-            by_reason.setdefault(why, []).append(name)
+    for name, why in settings.items():
+        by_reason.setdefault(why, []).append(name)
     said = [f"had no effect: {', '.join(names)} ({readable(why)})" for why, names in by_reason.items()]
     more = len(said) - _MOST_SETTINGS
     return said if more <= 0 else [*said[:_MOST_SETTINGS], f"had no effect: {more} more (summary.json has them)"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,11 +26,17 @@ def _as_given(axis: str, values: Sequence[Any]) -> str:
     return f"{plain(axis)} {', '.join(plain(str(value)) for value in values)}"
 
 
-def remarks(runs: Runs, shown: Callable[[str, Sequence[Any]], str] = _as_given) -> list[str]:
+def remarks(
+    runs: Runs,
+    shown: Callable[[str, Sequence[Any]], str] = _as_given,
+    *,
+    rows: Sequence[Mapping[str, Any]] = (),
+    varied: Sequence[str] = (),
+) -> list[str]:
     """Warnings and diagnoses, each once and with the points it is about; then what had no effect in any run.
 
     A setting that matters in some of the runs is none to tell of: it may be made for those. ``shown`` writes some of
-    the values of an axis.
+    the values of an axis. Last what of ``varied`` left each of the ``rows``, those of the sweep's table, as it is.
     """
     ended = [run for run in runs if run.folder.is_dir()]
     sources: dict[str, str] = {}
@@ -57,7 +63,8 @@ def remarks(runs: Runs, shown: Callable[[str, Sequence[Any]], str] = _as_given) 
         for text in texts:
             place = _where(told[text], ended, shown)
             said.append(text + (f" ({place})" if place else ""))
-    return [*said, *summary.without_effect(summaries, given)]
+    settings = summary.without_effect(summaries, given)
+    return [*said, *summary.of_no_effect(settings), *_alike(rows, varied, settings)]
 
 
 def together(runs: Runs) -> list[str]:
@@ -80,14 +87,12 @@ def together(runs: Runs) -> list[str]:
     return []
 
 
-def alike(rows: Sequence[Mapping[str, Any]], varied: Sequence[str], told: Sequence[str]) -> list[str]:
-    """A notice of what was varied and left every row as it is; without what ``told`` says of it already.
+def _alike(rows: Sequence[Mapping[str, Any]], varied: Sequence[str], known: Collection[str]) -> list[str]:
+    """A notice of what was varied and left every row as it is; without what is ``known`` to have had no effect.
 
-    Runs know of some settings that they had no effect. That of others shows only beside a run with another value.
+    Runs know that of some settings. That of others shows only beside a run with another value.
     """
     ended = [row for row in rows if row["status"] != "failed"]
-    heads = (text.partition(" (")[0] for text in told if text.startswith("had no effect: "))
-    named = {name for head in heads for name in head.removeprefix("had no effect: ").split(", ")}
     found = []
     for axis in varied:
         by_rest: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
@@ -96,7 +101,7 @@ def alike(rows: Sequence[Mapping[str, Any]], varied: Sequence[str], told: Sequen
         without = [[{**row, axis: None, "folder": None} for row in same] for same in by_rest.values()]
         if any(len(same) > 1 for same in without) and all(row == same[0] for same in without for row in same):
             parts = axis.split(".")
-            if not any(".".join(parts[:k]) in named for k in range(1, len(parts) + 1)):
+            if not any(".".join(parts[:k]) in known for k in range(1, len(parts) + 1)):
                 found.append(plain(axis))
     return [f"made no difference: {', '.join(found)} (all its values give equal rows)"] if found else []
 

@@ -6,13 +6,14 @@
 use paceline_proto::units::{BitsPerSec, Duration, NS, Time, US};
 
 use crate::clock::{Clock, units_to_ns};
+use crate::topology;
 
 /// Largest time in a file, in seconds (208 days): below 2^64 ps.
 pub const MAX_SECONDS: f64 = 18_000_000.0;
-/// Largest link rate in a file: 1 Pb/s.
-pub const MAX_RATE: u64 = 1_000_000_000_000_000;
-/// Largest link delay in a file: 100 s.
-pub const MAX_DELAY: Duration = Duration(100_000_000_000_000);
+/// Largest link rate in a file, in bit/s: that of any network, so that a file is refused where it says more.
+pub const MAX_RATE: u64 = topology::MAX_RATE.0;
+/// Largest link delay in a file, likewise.
+pub const MAX_DELAY: Duration = topology::MAX_DELAY;
 
 /// A rate in the largest unit ns-3 knows (it has no Tbps) that divides it.
 pub(super) fn rate_text(rate: BitsPerSec) -> String {
@@ -58,9 +59,9 @@ const TIMES: &[(&str, u64)] = &[("ps", 1), ("ns", NS), ("us", US), ("ms", 1_000 
 
 /// What [`rate`] takes, for messages.
 pub(super) const RATE_ALLOWED: &str =
-    "a number and a unit of bps, Kbps, Mbps, Gbps (or b/s, Kb/s, Mb/s, Gb/s), at most 1000000Gbps";
+    "a number and a unit of bps, Kbps, Mbps, Gbps (or b/s, Kb/s, Mb/s, Gb/s), at most 100000Gbps";
 /// What [`delay`] takes, for messages.
-pub(super) const DELAY_ALLOWED: &str = "a number and a unit of ps, ns, us, ms, s (whole picoseconds), at most 100s";
+pub(super) const DELAY_ALLOWED: &str = "a number and a unit of ps, ns, us, ms, s (whole picoseconds), at most 1s";
 
 /// Splits `100Gbps` into its number and the size of its unit.
 fn split<'a>(word: &'a str, units: &[(&str, u64)]) -> Option<(&'a str, u64)> {
@@ -165,14 +166,14 @@ mod tests {
             ] {
                 assert_eq!(rate(word, clock), Some(BitsPerSec(bps)), "{word}");
             }
-            for (word, ns) in [("1000ns", 1000), ("1us", 1000), ("0.001ms", 1000), ("2s", 2 * G), ("0ns", 0)] {
+            for (word, ns) in [("1000ns", 1000), ("1us", 1000), ("0.001ms", 1000), ("1s", G), ("0ns", 0)] {
                 assert_eq!(delay(word, clock), Some(Duration::from_ns(ns)), "{word}");
             }
-            for bad in ["", "Gbps", ".", "1.2.3Gbps", "-1Gbps", "1e3Gbps", "NaNGbps", "1 Gbps", "10Xbps", "1000001Gbps"]
+            for bad in ["", "Gbps", ".", "1.2.3Gbps", "-1Gbps", "1e3Gbps", "NaNGbps", "1 Gbps", "10Xbps", "100001Gbps"]
             {
                 assert_eq!(rate(bad, clock), None, "{bad}");
             }
-            for bad in ["", "1", "ns", "-1ns", "infs", "1e3ns", "101s", "99999999999999999999s", "1h"] {
+            for bad in ["", "1", "ns", "-1ns", "infs", "1e3ns", "1.1s", "99999999999999999999s", "1h"] {
                 assert_eq!(delay(bad, clock), None, "{bad}");
             }
         }
