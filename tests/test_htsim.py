@@ -316,11 +316,11 @@ def test_a_leaf_spine_beyond_those_of_scenarios_is_written_link_by_link(tmp_path
 
 def test_what_no_scenario_holds_is_refused_before_it_is_written(paceline) -> None:
     """A scenario too long to be read was written, and flows of more packets than there are numbers for."""
-    Path("c.cm").write_text("Nodes 16384\nConnections 1\n0->1 start 0 size 1000\n")
-    Path("t.topo").write_text(topology(16_384, 256, (16, 16, 500), (16, 16, 1000), (64, 0, 1000)))
+    Path("c.cm").write_text("Nodes 65536\nConnections 1\n0->1 start 0 size 1000\n")
+    Path("t.topo").write_text(topology(65_536, 256, (16, 16, 500), (16, 16, 1000), (256, 0, 1000)))
     outcome = paceline("htsim", "c.cm", "--topo", "t.topo")
     assert outcome.code == 2
-    assert "c.cm:1: Nodes = 16384: the network has to be written link by link, and is too long" in outcome.err
+    assert "c.cm:1: Nodes = 65536: the network has to be written link by link, and is too long" in outcome.err
     Path("c.cm").write_text(f"Nodes 16\nConnections 1\n0->1 start 0 size {64 * (2**32 - 1) + 1}\n")
     outcome = paceline("htsim", "c.cm", "--mtu", "64")
     assert outcome.code == 2

@@ -47,6 +47,27 @@ def test_a_scenario_its_text_and_its_file_are_the_same(tmp_path):
     assert len({r.path for r in runs}) == 4
 
 
+def test_a_scenario_is_written_with_what_was_chosen_only():
+    """A run of htsim's files named thirty-three settings without effect, most of which nobody had given."""
+    scenario = pl.Scenario(
+        topology=pl.Star(hosts=2),
+        switch=pl.Switch(pfc=pl.Pfc(enabled=False)),
+        schemes={"hpcc": pl.Hpcc(eta=0.9)},
+        workloads=[pl.Flows(rows=[pl.FlowRow(src=0, dst=1, bytes="1MB")])],
+    )
+    text = scenario.to_toml()
+    given = ["[topology]", 'kind = "star"', "hosts = 2", "[switch.pfc]", "enabled = false", "[[workloads]]"]
+    given += ['kind = "flows"', "[schemes.hpcc]", 'cc = "hpcc"', "eta = 0.9"]
+    lines = [line for line in text.splitlines() if line and not line.startswith("rows = ")]
+    assert lines == given
+    # What is left out is as the engine has it by default.
+    run = pl.simulate(scenario, progress="none")
+    resolved = (run.path / "scenario.toml").read_text()
+    again = pl.simulate(resolved, progress="none")
+    assert (again.path / "scenario.toml").read_text() == resolved
+    assert (again.path / "flows.csv").read_bytes() == (run.path / "flows.csv").read_bytes()
+
+
 def test_links_differ_by_direction():
     scenario = pl.Scenario(
         name="directions",

@@ -3647,7 +3647,7 @@ class Scenario(Section):
     """Congestion control, by name; at least one. Names are 1 to 64 letters, digits, `-` and `_`."""
 
     def to_toml(self) -> str:
-        """Write the scenario as TOML, as the engine and `paceline run` read it.
+        """Write the scenario as TOML, as the engine and `paceline run` read it, without what is as by default.
 
         InputError for a part that is of no class that belongs there.
         """

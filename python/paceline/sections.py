@@ -19,11 +19,12 @@ class Section:
 
 
 def _entries(section: Section) -> Iterator[tuple[str, object]]:
+    """Keys and values but those that are as by default: a run tells of settings without effect that somebody chose."""
     for key in section.chosen:
         yield key, getattr(section, key)
     for item in fields(section):  # type: ignore[arg-type]
         value = getattr(section, item.name)
-        if value is not None:
+        if value is not None and not (type(value) is type(item.default) and value == item.default):
             yield item.name.rstrip("_"), value
 
 
@@ -67,5 +68,8 @@ def _tables(section: Section, path: str) -> Iterator[str]:
         else:
             yield f"{key} = {_literal(value)}"
     for header, inner, item in later:
-        yield f"\n{header}"
-        yield from _tables(item, inner)
+        lines = list(_tables(item, inner))
+        # A table that holds other tables only needs no header of its own.
+        if header.startswith("[[") or not lines or not lines[0].startswith("\n"):
+            yield f"\n{header}"
+        yield from lines

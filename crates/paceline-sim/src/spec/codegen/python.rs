@@ -156,7 +156,7 @@ impl Printer {
 
 const TO_TOML: &str = r#"
     def to_toml(self) -> str:
-        """Write the scenario as TOML, as the engine and `paceline run` read it.
+        """Write the scenario as TOML, as the engine and `paceline run` read it, without what is as by default.
 
         InputError for a part that is of no class that belongs there.
         """
