@@ -477,6 +477,23 @@ def test_an_unknown_executor_is_told(paceline, tmp_path, name):
     assert "dask://host:port" in outcome.err
 
 
+def test_what_is_to_come_is_told_before_it_is_run(paceline, tmp_path):
+    """Who starts a sweep wants to know whether it takes minutes or a night; a wrong value came up hours later."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    sweep = ("sweep", "s.toml", "--seeds", "2", "--vary")
+    told = paceline(*sweep, "workloads.0.senders=2,3", "--check").out
+    assert re.fullmatch(r"4 of 4 runs to make: about .* of CPU time, each up to \d+ MiB\n", told)
+    assert not (tmp_path / "results").exists()
+    paceline(*sweep, "workloads.0.senders=2", "-q")
+    assert paceline(*sweep, "workloads.0.senders=2", "--check").out == "2 runs, all there\n"
+    assert paceline(*sweep, "workloads.0.senders=2,3", "--check").out.startswith("2 of 4 runs to make (2 are there): ")
+    assert paceline(*sweep, "workloads.0.senders=2,3", "--check", "--shard", "1/4").out.startswith("1 of 1 run to make")
+    outcome = paceline(*sweep, "workloads.0.senders=2,0", "--check")
+    assert outcome.code == 2
+    assert "--vary workloads.0.senders=0" in outcome.err
+    assert paceline("size-buffers", "s.toml", "--buffers", "1MB,2MB", "--check").out.startswith("2 of 2 runs to make")
+
+
 def test_a_sweep_over_what_changes_nothing_says_so(paceline, tmp_path):
     """A table of equal rows was all that came of a threshold that no scheme looks at."""
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())

@@ -20,6 +20,15 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def run_time(seconds: float) -> str:
+    """An estimate of real or CPU time, no finer than it is."""
+    if seconds < 0.1:
+        return "0.1 s or less"
+    if seconds < 100:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def simulated(ps: int) -> str:
     """A simulated time for people: three digits or more, in the unit that suits."""
     for unit, scale in (("s", 10**12), ("ms", 10**9), ("µs", 10**6)):

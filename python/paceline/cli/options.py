@@ -65,6 +65,8 @@ Jobs = Annotated[
     typer.Option("--jobs", "-j", metavar="N", min=1, show_default="cores", help="Runs at a time, memory permitting."),
 ]
 
+CheckOnly = Annotated[bool, typer.Option("--check", help="Makes no run, but checks them all and says what they take.")]
+
 OneShare = Annotated[
     str | None,
     typer.Option(
@@ -144,6 +146,8 @@ class Sweeping:
     progress: Mode
     quiet: bool
     shard: "Shard | None"
+    check: bool
+    """Only says what is to be done."""
 
     @classmethod
     def of(
@@ -155,6 +159,7 @@ class Sweeping:
         *,
         quiet: bool,
         shard: str | None,
+        check: bool,
     ) -> "Sweeping":
         """From the options as typed: ``--quiet`` shows no progress either."""
         from paceline.sweeps.runner import Shard
@@ -168,4 +173,5 @@ class Sweeping:
             Mode.NONE if quiet else progress,
             quiet,
             None if shard is None else Shard.read(shard),
+            check,
         )

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from paceline import _native, files
 from paceline.cli.options import Sweeping
-from paceline.cli.sweeping import interruptible
+from paceline.cli.sweeping import interruptible, tell_outlook
 from paceline.errors import Failure, plain
 from paceline.experiments import chosen, experiments
 from paceline.files import replaceable
 from paceline.reproduce.model import Experiment, Scale
 from paceline.sweeps.executors import open_executor
+from paceline.sweeps.runner import prepare
 
 
 def list_experiments(ids: Sequence[str], *, scale: str, as_json: bool) -> None:
@@ -57,6 +58,9 @@ def reproduce(
         allowed = "a file of recorded verdicts, or --update, which writes one"
         raise _native.input_error("no such file", field="--verdicts", value=str(path), allowed=allowed)
     before = record.read(path)
+    if how.check:
+        tell_outlook([job for experiment in picked for job in prepare(experiment.plan(size))], how)
+        return 0
     with interruptible(how), open_executor(how.executor, how.jobs) as where:
         judged = run(picked, size, executor=where, cache=how.cache, progress=how.progress, shard=how.shard)
     known = [j for j in judged if j.verdicts]

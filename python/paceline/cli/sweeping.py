@@ -70,6 +70,9 @@ def sweep(
     replaceable.check_sweep(folder)
     made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides, cases=cases))
     _check_group(group, made)
+    if how.check:
+        tell_outlook(made, how)
+        return
     runs, failed = _run_all(made, Store(how.cache), how, scenario.stem)
     rows = tidy(runs, group)
     written = write_table(rows, folder)
@@ -127,7 +130,11 @@ def size_buffers(
     replaceable.check_buffers(folder)
     chosen = [size.strip() for size in buffers.split(",")] if buffers else []
     points, remarks = sizing.points(scenarios, chosen, vary, seeds=seeds, overrides=overrides)
-    runs, failed = _run_all(prepare(points), Store(how.cache), how, "size-buffers")
+    made = prepare(points)
+    if how.check:
+        tell_outlook(made, how)
+        return
+    runs, failed = _run_all(made, Store(how.cache), how, "size-buffers")
     found = sizing.curves(runs, limits)
     written = sizing.write(found, folder)
     print(sizing.answers(found).plain())
@@ -144,6 +151,15 @@ def size_buffers(
         )
     if failed is not None:
         raise failed
+
+
+def tell_outlook(jobs: Sequence[Job], how: Sweeping) -> None:
+    """Prints what is to be done for some runs."""
+    from paceline.sweeps.runner import outlook
+    from paceline.sweeps.store import Store
+
+    if not how.quiet:
+        print(outlook(jobs, Store(how.cache), how.shard))
 
 
 def _run_all(jobs: Sequence[Job], store: Store, how: Sweeping, title: str) -> tuple[Runs, SweepFailed | None]:

@@ -8,6 +8,7 @@ import typer
 from paceline.cli.options import (
     AsJson,
     Cache,
+    CheckOnly,
     ExecutorName,
     Jobs,
     JsonErrors,
@@ -41,6 +42,7 @@ def reproduce(
     executor: ExecutorName = None,
     jobs: Jobs = None,
     shard: OneShare = None,
+    check: CheckOnly = False,
     recorded: Annotated[
         Path | None,
         typer.Option(
@@ -81,7 +83,7 @@ def reproduce(
         recorded=recorded,
         update=update,
         as_json=as_json,
-        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet, shard=shard),
+        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet, shard=shard, check=check),
     )
 
 
@@ -121,6 +123,7 @@ def sweep(
     executor: ExecutorName = None,
     jobs: Jobs = None,
     shard: OneShare = None,
+    check: CheckOnly = False,
     progress: Progress = Mode.AUTO,
     quiet: Quiet = False,
     _json_errors: JsonErrors = False,
@@ -148,7 +151,7 @@ def sweep(
         group=group,
         overrides=overrides or (),
         out=out,
-        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet, shard=shard),
+        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet, shard=shard, check=check),
     )
 
 
@@ -193,6 +196,7 @@ def size_buffers(
     executor: ExecutorName = None,
     jobs: Jobs = None,
     shard: OneShare = None,
+    check: CheckOnly = False,
     progress: Progress = Mode.AUTO,
     quiet: Quiet = False,
     _json_errors: JsonErrors = False,
@@ -222,5 +226,5 @@ def size_buffers(
         seeds=seeds,
         overrides=overrides or (),
         out=out,
-        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet, shard=shard),
+        how=Sweeping.of(cache, executor, jobs, progress, quiet=quiet, shard=shard, check=check),
     )

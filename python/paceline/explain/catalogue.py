@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterable
 from typing import Any
 
-from paceline.words import many, readable
+from paceline.words import many, readable, run_time
 
 _KINDS = (
     ("topologies", "Topologies ([topology] kind)"),
@@ -118,7 +118,7 @@ _LONG_S = 5.0
 
 
 def _run_time(found: dict[str, Any]) -> str:
-    text = f"about {_seconds(found['run_s'])} on one core"
+    text = f"about {run_time(found['run_s'])} on one core"
     several = found["engine"] == "windowed" and found["run_s"] >= _LONG_S
     return f"{text}; ``threads`` may shorten it, with the same result" if several else text
 
@@ -148,11 +148,3 @@ def _amount(size_bytes: float) -> str:
         if size_bytes >= scale:
             return f"{size_bytes / scale:.3g} {unit}"
     return f"{size_bytes:.0f} B"
-
-
-def _seconds(seconds: float) -> str:
-    if seconds < 0.1:
-        return "0.1 s or less"
-    if seconds < 100:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

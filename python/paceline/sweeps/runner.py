@@ -22,7 +22,7 @@ from paceline.sweeps.executors import LocalProcesses, cores, free_memory_mib
 from paceline.sweeps.points import Point, Run, Runs
 from paceline.sweeps.store import DEFAULT, Store, key_of
 from paceline.sweeps.worker import Task, run_task
-from paceline.words import many
+from paceline.words import many, run_time
 
 POLL_S = 0.25
 """Wall seconds between two looks at what goes on."""
@@ -177,9 +177,7 @@ def run_jobs(
     Raises :class:`SharesMissing` when the runs of other shares are not there.
     """
     store.clear_parts()
-    # The longest first: then no core is left alone with a long run at the end, and shares get as many long ones each.
-    unique = sorted({job.key: job for job in jobs}.values(), key=lambda job: (-job.cpu_s, job.key))
-    own = unique if shard is None else unique[shard.number - 1 :: shard.of]
+    unique, own = _shared_out(jobs, shard)
     missing = [job for job in own if not store.has(job.key)]
     runs = runs_of(jobs, store)
     if missing:
@@ -198,6 +196,26 @@ def run_jobs(
             )
             raise SharesMissing(f"{said} the whole are missing, and nothing is written before they are there")
     return runs
+
+
+def _shared_out(jobs: Sequence[Job], shard: Shard | None) -> tuple[list[Job], list[Job]]:
+    """Each run once, and those of the share, in the order in which they are made."""
+    # The longest first: then no core is left alone with a long run at the end, and shares get as many long ones each.
+    unique = sorted({job.key: job for job in jobs}.values(), key=lambda job: (-job.cpu_s, job.key))
+    return unique, unique if shard is None else unique[shard.number - 1 :: shard.of]
+
+
+def outlook(jobs: Sequence[Job], store: Store, shard: Shard | None = None) -> str:
+    """What :func:`run_jobs` would have to do: how many runs, those that are there, and what the others take, about."""
+    _, own = _shared_out(jobs, shard)
+    missing = [job for job in own if not store.has(job.key)]
+    if not missing:
+        return f"{many(len(own), 'run')}, all there"
+    kept = f" ({len(own) - len(missing)} are there)" if len(missing) < len(own) else ""
+    cpu = run_time(sum(job.cpu_s for job in missing))
+    memory = max(map(_process_mib, missing))
+    what = f"{len(missing)} of {many(len(own), 'run')} to make{kept}"
+    return f"{what}: about {cpu} of CPU time, each up to {memory:.0f} MiB"
 
 
 def runs_of(jobs: Sequence[Job], store: Store) -> Runs:
