@@ -52,6 +52,17 @@ def altered(factor: float, *schemes: str, above: float = 0.0) -> Curves:
     return Curves(curves.bins, values)
 
 
+def altered_at(factor: float, q: int, scheme: str, *, workload: str | None = None) -> Curves:
+    """The published curves with those of a scheme at a percentile multiplied."""
+    curves = published()
+    chosen = (scheme, q)
+    values = {
+        c: v * factor if (c.scheme, c.q) == chosen and workload in (None, c.workload) else v
+        for c, v in curves.values.items()
+    }
+    return Curves(curves.bins, values)
+
+
 def test_the_published_curves_are_complete() -> None:
     curves = published()
     assert [len(curves.bins[w]) for w in WORKLOADS] == [100, 102]
@@ -151,7 +162,38 @@ def test_curves_of_flows_have_the_published_bins() -> None:
 def test_a_rule_names_the_curves_it_needs() -> None:
     needed = rules.needed(rules.short_flows_at_50)
     assert {(c.load, c.q) for c in needed} == {(50, 50)}
-    assert {c.scheme for c in needed} == {"hpcc_pint", "dcqcn_w", "timely_w", "dctcp"}
+    assert {c.scheme for c in needed} == {"hpcc_pint", "hpcc_int", "dcqcn_w", "timely_w", "dctcp"}
+
+
+def test_statements_about_hpcc_are_about_both_of_its_forms() -> None:
+    slow_int = altered(1.6, "hpcc_int")
+    assert {"websearch.p99.dctcp.hpcc_int", "hadoop.p50.dcqcn_w.hpcc_int"} <= failing("H4", slow_int)
+    assert not any(not q.endswith(".hpcc_int") for q in failing("H4", slow_int))
+    assert "hadoop.dctcp.hpcc_int" in failing("H7", slow_int)
+    assert "p99.hpcc_int.order" in failing("H10", slow_int)
+    assert "p50.dctcp.hpcc_int" in failing("H9", altered(0.5, "hpcc_int"))
+    assert "growth99.dctcp" in failing("H9", altered_at(0.5, 99, "hpcc_pint"))
+
+
+def test_comparisons_of_the_page_fail_where_they_should() -> None:
+    assert {"hadoop30.p95.hpcc_pint.all", "websearch70.p50.hpcc_pint.all"} <= failing("H3", altered(1.2, "hpcc_pint"))
+    assert "more.p99.dctcp" in failing("H4", altered_at(0.9, 99, "dctcp", workload="hadoop"))
+    assert {"hadoop.p99.dcqcn_w.hpcc_pint", "websearch.p50.dctcp.hpcc_pint"} <= failing("H5", altered(1.4, "hpcc_pint"))
+    assert "p95.more" in failing("H10", altered_at(1.6, 95, "hpcc_pint", workload="hadoop"))
+    assert {"websearch.p50.pint", "hadoop.p99.pint"} <= failing("H12", altered(0.6, "hpcc_pint", above=1e6))
+
+
+def test_schemes_without_a_window_are_held_against_those_with_one() -> None:
+    curves = published()
+    plain = {replace(c, scheme=c.scheme[:-2]): 2 * v for c, v in curves.values.items() if c.scheme.endswith("_w")}
+    found = {q.id: q for q in rules.without_window(Curves(curves.bins, {**curves.values, **plain}))}
+    assert found["load30.p99.timely.window"].value == pytest.approx(2)
+    assert all(q.holds for q in found.values() if q.limits)
+    least = np.min(curves[CurveId("websearch", 30, "hpcc_int", 99)] / curves[CurveId("websearch", 30, "dcqcn_w", 99)])
+    assert found["load30.p99.dcqcn.saved"].value == pytest.approx(1 - least / 2)
+    faster = {c: v / 4 for c, v in plain.items()}
+    found = {q.id: q for q in rules.without_window(Curves(curves.bins, {**curves.values, **faster}))}
+    assert not any(q.holds for q in found.values() if q.limits)
 
 
 @pytest.mark.parametrize("schemes", [(*MAIN,), ("hpcc_pint", "hpcc_pint_eta95", "hpcc_int", "hpcc_int_eta95")])

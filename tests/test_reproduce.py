@@ -368,7 +368,7 @@ def reproduced(paceline, tmp_path):
 def test_h13_passes_and_agrees_with_the_record(paceline, reproduced):
     outcome = paceline("reproduce", "H13", "--scale", "tiny")
     assert (outcome.code, outcome.err) == (0, "")
-    assert "15 pass, 4 report; results/reproduce/tiny/H13/report.html" in outcome.out
+    assert "16 pass, 4 report; results/reproduce/tiny/H13/report.html" in outcome.out
     own = [r for r in record.read(record.default_path()) if (r.scale, r.experiment) == ("tiny", "H13")]
     assert record.read(reproduced / "v.csv") == own
 
@@ -401,7 +401,7 @@ def test_json_has_every_verdict_with_all_its_parts(paceline, reproduced):
     printed = json.loads(paceline("reproduce", "H13", "--scale", "tiny", "--json").out)
     assert (printed["schema_version"], printed["scale"], printed["differences"]) == (1, "tiny", [])
     (experiment,) = printed["experiments"]
-    assert len(experiment["verdicts"]) == 19
+    assert len(experiment["verdicts"]) == 20
     parts = {"id", "statement", "published", "measured", "interval", "tolerance", "verdict", "variant", "seeds"}
     assert all(set(verdict) == parts for verdict in experiment["verdicts"])
     own = json.loads((reproduced / "results/reproduce/tiny/H13/verdicts.json").read_text())
@@ -586,7 +586,7 @@ def test_a_failed_run_costs_its_experiment_only(tmp_path):
         bad, good = reproduce([broken, h13], "tiny", executor=executor, cache=tmp_path / "c", progress="none")
     assert bad.verdicts == ()
     assert "which=bad" in bad.problems[0]
-    assert good.count(Outcome.PASS) == 15
+    assert good.count(Outcome.PASS) == 16
 
 
 def test_lines_are_not_broken_within_what_belongs_together():

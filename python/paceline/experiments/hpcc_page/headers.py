@@ -97,8 +97,12 @@ def verdicts(runs: Runs, _scale: Scale) -> Sequence[Verdict]:
     more = percent(with_int.load / with_pint.load - 1)
     of_data = percent(with_int.frame_bytes / with_pint.frame_bytes - 1)
     stressed = f"{least * 70:.1f} to {percent(most * 0.7)}; HPCC-INT {percent(with_int.load * 0.7)}"
+    telemetry = with_pint.header_bytes - wires["DCQCN+w"].header_bytes
     return [
         *found,
+        judge.exact(
+            "H13.telemetry.hpcc-pint", "HPCC-PINT: telemetry in a data packet, bytes; the page: at most 2", 2, telemetry
+        ),
         judge.report("H13.int", "HPCC-INT: more load than HPCC-PINT, with ACKs", "about 5 %", more),
         judge.report("H13.int.data", "HPCC-INT: more load than HPCC-PINT, data alone", "about 5 %", of_data),
         judge.report("H13.load70", "Load on the network where payload is 70 %", "more than 77.7 %", stressed),
