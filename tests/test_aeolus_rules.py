@@ -48,18 +48,21 @@ def incast_values(model: dict[str, tuple[tuple[float, float], ...]]) -> dict[Pla
             found["default", name, fan_in, "mean"] = mean
             found["default", name, fan_in, "p99"] = p99
             found["default", name, fan_in, "scheduled_drops"] = 39.0 if name == "homa" else 0.0
+            found["default", name, fan_in, "unscheduled_drops"] = 200.0
     return found
 
 
 def test_heavy_incast_holds_on_the_models_numbers_and_fails_on_altered_ones() -> None:
     values = incast_values(MODEL_INCAST)
     claims = incast.rule(values)
-    assert len([c for c in claims if c.limits]) == 4 * (3 * 2 + 1)
+    assert len([c for c in claims if c.limits]) == 4 * (3 * 2 + 2)
     assert failing(claims) == set()
     values["default", "ndp", 64, "p99"] *= 1.3
     values["default", "homa", 128, "mean"] = 60.0
     values["default", "homa", 32, "scheduled_drops"] = 0.0
-    assert failing(incast.rule(values)) == {"ndp.64.p99", "homa.128.mean", "homa.32.scheduled_drops"}
+    values["default", "homa", 64, "unscheduled_drops"] = 0.0
+    lossless = {"homa.32.scheduled_drops", "homa.64.unscheduled_drops"}
+    assert failing(incast.rule(values)) == {"ndp.64.p99", "homa.128.mean", *lossless}
 
 
 def test_the_drain_time_is_that_of_the_frames_on_the_wire() -> None:
@@ -117,7 +120,10 @@ def test_goodput_holds_on_the_published_maxima() -> None:
     assert of(claims)["ndp_over_express_pass"].value == pytest.approx(0.14)
     assert of(claims)["homa.gain"].value == pytest.approx(0.04)
     values["default", "homa", 0.95] = 0.75
-    assert failing(goodput.rule(values)) == {"express_pass_over_homa", "homa.gain"}
+    assert failing(goodput.rule(values)) == {"homa.max", "express_pass_over_homa", "homa.gain", "homa.gain.size"}
+    values = published_goodput(0.95)
+    values["default", "ndp", 0.95] = 0.75
+    assert failing(goodput.rule(values)) == {"ndp.max", "ndp.gain.size"}
 
 
 def test_the_table_of_goodput_says_of_what_it_is_a_share() -> None:

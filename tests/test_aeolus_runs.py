@@ -122,8 +122,9 @@ def test_a8_passes_and_a_burst_of_another_length_would_not(tmp_path) -> None:
     (a8,) = experiments.chosen(["A8"])
     (judged,) = reproduce([a8], Scale.TINY, cache=tmp_path, progress=Mode.NONE)
     assert judged.count(Outcome.FAIL) == 0
-    assert judged.count(Outcome.PASS) == 4
+    assert judged.count(Outcome.PASS) == 5
     assert next(v for v in judged.verdicts if v.id == "A8.burst").measured == 84
+    assert next(v for v in judged.verdicts if v.id == "A8.probe").measured == 64
 
 
 def test_figures_have_a_curve_for_each_scheme() -> None:

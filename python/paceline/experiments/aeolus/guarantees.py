@@ -192,7 +192,7 @@ def judge_a7(runs: Runs, _scale: Scale) -> list[Verdict]:
 
 # ---- A8: ACKs for unscheduled packets only.
 
-BURST_BYTES, PACKET_BYTES = 125_000, 1500
+BURST_BYTES, PACKET_BYTES, PROBE_BYTES = 125_000, 1500, 64
 BUDGET: Final = -(-BURST_BYTES // PACKET_BYTES)
 
 
@@ -229,8 +229,14 @@ def answers(run: Run) -> int:
     return sent - int(counters["permits"]) - int(counters["probes"])
 
 
+def told_bytes(run: Run) -> int:
+    """Bytes of the sender's control packets: its request, the word that all has been answered, and probes."""
+    links = run.results().links
+    return int(np.sum(links["control_bytes"][links["node"] == 0]))
+
+
 def judge_a8(runs: Runs, _scale: Scale) -> list[Verdict]:
-    """Length of the burst, and ACKs."""
+    """Length of the burst, ACKs, and what the probe takes (section 5: 64 bytes for each flow)."""
     whole, stopped = runs.one(burst="whole"), runs.one(burst="stopped")
     # Without a burst there is one: the word that all has arrived.
     others = answers(runs.one(burst="none"))
@@ -241,6 +247,9 @@ def judge_a8(runs: Runs, _scale: Scale) -> list[Verdict]:
         text = f"ACKs for a burst {how}: as many as its unscheduled packets"
         lost = facts(run).unscheduled_drops
         found.append(judge.exact(f"A8.acks.{name}", text, bursts[name] - lost, answers(run) - others))
+    probe = told_bytes(whole) - told_bytes(runs.one(burst="none"))
+    text = "What a flow with Aeolus sends besides data more than one without: its probe, bytes"
+    found.append(judge.exact("A8.probe", text, PROBE_BYTES, probe))
     text = "Unscheduled packets of a burst that the first credit ends: not more than of a whole one"
     within = "yes" if bursts["stopped"] <= BUDGET else f"no: {bursts['stopped']}"
     found.append(judge.exact("A8.stopped", text, "yes", within))
@@ -275,7 +284,7 @@ EXPERIMENTS = (
     Experiment(
         id="A8",
         title="ACKs for unscheduled packets only",
-        statement="With 100 Gb/s, 10 µs and packets of 1.5 KB a flow needs 84 ACKs.",
+        statement="With 100 Gb/s, 10 µs and packets of 1.5 KB a flow needs 84 ACKs, and 64 bytes for its probe.",
         source=SOURCE,
         plan=plan_a8,
         judge=judge_a8,

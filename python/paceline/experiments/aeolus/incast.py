@@ -20,6 +20,7 @@ from paceline.tables import Cell, Table, format_slowdown
 from paceline.words import in_words, listed
 
 FAN_IN: Final = (32, 64, 128, 256)
+AEOLUS: Final = tuple(PAIRS.values())
 FLOW_BYTES: Final = 64_000
 """The paper's 64 KB; 65,536 would be 2 % more."""
 
@@ -87,13 +88,14 @@ def measure(runs: Runs) -> Values:
                     values = slowdowns(chosen)
                     found[variant, name, fan_in, "mean"] = float(values.mean())
                     found[variant, name, fan_in, "p99"] = nearest_rank(values, 99)
-                    drops = [facts(run).scheduled_drops for run in chosen]
-                    found[variant, name, fan_in, "scheduled_drops"] = sum(drops) / len(drops)
+                    for what in ("scheduled_drops", "unscheduled_drops"):
+                        drops = [getattr(facts(run), what) for run in chosen]
+                        found[variant, name, fan_in, what] = sum(drops) / len(drops)
     return found
 
 
 def rule(values: Values) -> list[Claim]:
-    """ExpressPass and NDP as over Aeolus; Homa clearly worse, and it loses scheduled packets."""
+    """ExpressPass and NDP as over Aeolus; Homa clearly worse, and it loses packets, scheduled ones and others."""
     found = []
     for fan_in in FAN_IN:
         for plain, aeolus in PAIRS.items():
@@ -102,9 +104,10 @@ def rule(values: Values) -> list[Claim]:
                 text = f"{fan_in}-to-1: {what} slowdown, {STACKS[plain].title} over {STACKS[aeolus].title}"
                 limits = judge.at_least(least) if plain == "homa" else judge.percent_of(1, 15)
                 found.append(Claim(f"{plain}.{fan_in}.{what}", text, ratio(values, over, under), limits))
-        lost = at(values, "default", "homa", fan_in, "scheduled_drops")
-        text = f"{fan_in}-to-1, Homa: scheduled packets dropped in one incast"
-        found.append(Claim(f"homa.{fan_in}.scheduled_drops", text, lost, judge.above(0), count=True))
+        for kind in ("scheduled", "unscheduled"):
+            lost = at(values, "default", "homa", fan_in, f"{kind}_drops")
+            text = f"{fan_in}-to-1, Homa: {kind} packets dropped in one incast"
+            found.append(Claim(f"homa.{fan_in}.{kind}_drops", text, lost, judge.above(0), count=True))
     return found
 
 
@@ -152,11 +155,16 @@ def measure_alone(runs: Runs) -> Values:
 
 
 def verdicts_a3(runs: Runs, scale: Scale) -> list[Verdict]:
-    """Pairs, Aeolus' losses of scheduled packets, tables."""
+    """Pairs, Aeolus' losses of scheduled packets and its timeouts (section 6: there are none), tables."""
     lost = sum(facts(run).scheduled_drops for run in runs.where(variant="default", scheme="homa_aeolus"))
+    waited = {name: sum(facts(run).timeouts for run in runs.where(variant="default", scheme=name)) for name in AEOLUS}
     return [
         *verdicts("A3", measure, rule, runs, scale, pooled=True),
         judge.exact("A3.homa_aeolus.scheduled_drops", "Homa + Aeolus: scheduled packets dropped, every N", 0, lost),
+        *(
+            judge.exact(f"A3.{name}.timeouts", f"{STACKS[name].title}: timeouts, every N", 0, waited[name])
+            for name in AEOLUS
+        ),
         *verdicts("A3", measure, table_rule, runs, scale, pooled=True),
         *verdicts("A3", measure_alone, alone_rule, runs, scale, pooled=True),
     ]
