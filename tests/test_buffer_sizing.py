@@ -37,6 +37,7 @@ def published() -> dict[Place, float]:
         place = ("default", name)
         found |= {
             (*place, "qps"): qps,
+            (*place, "jain"): 0.9 if "hpcc" in name else 0.7,
             (*place, "p99_us"): p99,
             (*place, "p95_us"): p99 / 2,
             (*place, "mean_us"): p99 / 3,
@@ -58,6 +59,16 @@ def test_the_flood_holds_on_what_was_published_and_fails_on_altered_numbers() ->
     values["default", "hpcc_rdma", "p95_us"] = 500.0
     assert failing(flooding.time_rule(values)) == {"new_reno.p99_us", "rdma.p95"}
     assert failing(flooding.queue_rule(values)) == {"hpcc_tcp.queue_p50_kb"}
+    values["default", "hpcc_rdma", "queue_p99_kb"] = 401.0
+    assert failing(flooding.queue_rule(values)) == {
+        "hpcc_tcp.queue_p50_kb",
+        "shorter.rdma.p99",
+        "shorter.near_zero.p99",
+    }
+    values["default", "new_reno", "jain"] = 0.95
+    values["default", "dcqcn", "jain"] = 0.9
+    assert failing(flooding.rate_rule(values)) == {"ratio", "jain"}
+    assert failing(flooding.rdma_rate_rule(values)) == {"ratio", "jain"}
 
 
 def test_storage_holds_on_what_was_published_and_fails_on_altered_numbers() -> None:
@@ -89,12 +100,14 @@ def test_storage_holds_on_what_was_published_and_fails_on_altered_numbers() -> N
     values["new_reno", 4000, 50] = 2.39
     values["hpcc_tcp", 4000, 50] = 0.9
     values["hpcc_tcp", 32_000, 50] = 2.5
-    assert failing(storage.median_rule(values)) == {"new_reno.alike_tcp.4000", "hpcc_tcp.alike.32000"}
+    values["dcqcn", 8000, 50] = 1.1
+    wrong = {"new_reno.alike_tcp.4000", "hpcc_tcp.alike.32000", "dcqcn.larger.8000"}
+    assert failing(storage.median_rule(values)) == wrong
     values["new_reno", "short", 99] = 20.0
     values["dcqcn", "short", 99] = 9.0
     values["hpcc_rdma", "tor->host", 50, "busy"] = 9.0
     assert failing(storage.tcp_tail_rule(values)) == {"new_reno.p99"}
-    assert failing(storage.rdma_tail_rule(values)) == {"ratio"}
+    assert failing(storage.rdma_tail_rule(values)) == {"ratio", "dcqcn.p99"}
     # The study does not say of which sizes; and what was open at the end counts with its age.
     values["hpcc_tcp", 4000, 99] = 11.0
     values["dcqcn", 4000, 99, "up to"] = 78.0
@@ -108,7 +121,12 @@ def test_storage_holds_on_what_was_published_and_fails_on_altered_numbers() -> N
     assert failing(storage.baseline_queue_rule(values)) == set()
     values["new_reno", "tor->host", 99, "busy"] = 270
     values["dcqcn_cnp_50us", "dcqcn", "tor->host", 99, "busy"] = 800
-    assert failing(storage.baseline_queue_rule(values)) == {"new_reno.hosts.busy.p99", "dcqcn.hosts.busy.p99"}
+    values["hpcc_rdma", "tor->host", 99, "busy"] = 519
+    assert failing(storage.baseline_queue_rule(values)) == {
+        "new_reno.hosts.busy.p99",
+        "dcqcn.hosts.busy.p99",
+        "longer.dcqcn",
+    }
 
 
 @pytest.mark.parametrize("scale", Scale)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from paceline import plot, queries
-from paceline.analysis import Sample, nearest_rank, queue_percentile
+from paceline.analysis import Sample, jain_index, nearest_rank, queue_percentile
 from paceline.experiments.buffer_sizing.measures import (
     UNTIL,
     kilobytes,
@@ -49,7 +49,7 @@ from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import ClosedRpc, Tcp
 from paceline.sweeps.points import Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_columns, format_number
-from paceline.words import in_words
+from paceline.words import as_ratio, in_words
 
 SERVER: Final = 0
 CLIENTS: Final = {"flood_a": (4, 64), "flood_b": (5, 64), "victim": (6, 2)}
@@ -214,6 +214,7 @@ def measure(runs: Runs) -> Values:
                 continue
             victim, place = together(chosen, "victim"), (variant, name)
             found[(*place, "qps")] = victim.per_second
+            found[(*place, "jain")] = jain_index([together(chosen, group).per_second for group in CLIENTS])
             found[(*place, "mean_us")] = float(np.mean(victim.qct_us)) if len(victim.qct_us) else float("nan")
             for q in (50, 95, 99):
                 found[(*place, f"p{q}_us")] = nearest_rank(victim.qct_us, q)
@@ -233,10 +234,10 @@ def measure(runs: Runs) -> Values:
 
 
 def rate_rule(values: Values) -> list[Claim]:
-    """E27: the victim's rate over TCP; every setting of the stack that is unknown."""
+    """E27: the victim's rate over TCP, and how fair that is; every setting of the stack that is unknown."""
     over = ratio(values, ("default", "hpcc_tcp", "qps"), ("default", "new_reno", "qps"))
     text = "victim: queries answered per second, HPCC over NewReno"
-    found = [Claim("ratio", text, over, judge.between(4, 10), published=7)]
+    found = [Claim("ratio", text, over, judge.between(4, 10), published=7), *_fairness(values, "hpcc_tcp", "new_reno")]
     for variant, stacks in {**KNOBS, **FORMS}.items():
         under = ("default" if "new_reno" not in stacks else variant, "new_reno", "qps")
         value = ratio(values, (variant, "hpcc_tcp", "qps"), under)
@@ -244,14 +245,26 @@ def rate_rule(values: Values) -> list[Claim]:
     return found
 
 
+def _fairness(values: Values, ours: str, other: str) -> list[Claim]:
+    """How evenly the three clients' queries are answered: more so with HPCC, says the study."""
+    found = []
+    for name in (ours, other):
+        text = f"Jain's index of what the three clients have answered per second, {STACKS[name].title}"
+        found.append(Claim(f"jain.{name}", text, at(values, "default", name, "jain"), most=1))
+    over = ratio(values, *(("default", name, "jain") for name in (ours, other)))
+    text = f"Jain's index of what the three clients have answered per second, HPCC over {STACKS[other].title}"
+    return [*found, Claim("jain", text, over, judge.above(1))]
+
+
 def rdma_rate_rule(values: Values) -> list[Claim]:
-    """E28: the victim's rate over RDMA."""
+    """E28: the victim's rate over RDMA, and how fair that is."""
     found = []
     for variant in ("default", *FORMS):
         over = ratio(values, (variant, "hpcc_rdma", "qps"), ("default", "dcqcn", "qps"))
         text = "victim: queries answered per second, HPCC over DCQCN"
         limits = judge.between(1.2, 2) if variant == "default" else None
         found.append(Claim("ratio", text, over, limits, published=1.5, variant=variant))
+    found += _fairness(values, "hpcc_rdma", "dcqcn")
     for variant, name in (("default", "hpcc_rdma"), *((v, "hpcc_rdma") for v in FORMS), ("default", "dcqcn")):
         text = f"bottleneck under {STACKS[name].title}, % of the time busy"
         found.append(Claim(f"{name}.busy", text, at(values, variant, name, "busy"), variant=variant))
@@ -287,7 +300,7 @@ def time_rule(values: Values) -> list[Claim]:
 
 
 def queue_rule(values: Values) -> list[Claim]:
-    """E30: the queue of the bottleneck."""
+    """E30: the queue of the bottleneck: under HPCC short, in the tail too, and over RDMA shorter than over TCP."""
     limits = {
         ("hpcc_rdma", 50): (judge.below(5), 0),
         ("hpcc_tcp", 50): (kilobytes(15, 45), 29),
@@ -302,6 +315,16 @@ def queue_rule(values: Values) -> list[Claim]:
                 limit, published = limits.get((name, q), (None, None)) if when == "queue" else (None, None)
                 text = f"queue at the victim's bottleneck, {stack.title}: p{q}, {words}, KB"
                 found.append(Claim(f"{name}.{when}_p{q}_kb", text, value, limit, published, within=within))
+    for name, ours, other in (
+        ("tcp", "hpcc_tcp", "new_reno"),
+        ("rdma", "hpcc_rdma", "dcqcn"),
+        ("near_zero", "hpcc_rdma", "hpcc_tcp"),
+    ):
+        for q in (50, 99):
+            top, bottom = (("default", scheme, f"queue_p{q}_kb") for scheme in (ours, other))
+            text = f"queue at the victim's bottleneck: p{q}, {as_ratio(STACKS[ours].title, STACKS[other].title)}"
+            value, within = ratio(values, top, bottom), ratio_bounds(values, top, bottom)
+            found.append(Claim(f"shorter.{name}.p{q}", text, value, judge.below(1), within=within))
     for variant, stacks in FORMS.items():
         for name in stacks:
             for q in (50, 99):
