@@ -120,6 +120,7 @@ def test_a_scheme_that_is_off_fails_where_it_should() -> None:
     assert failing("H3", early)
     assert failing("H12", early)
     assert failing("H8", altered(3.0, "hpcc_pint"))
+    assert failing("H8", altered_at(50.0, 50, "hpcc_pint")) == {"websearch.p50.growth50", "websearch.p50.growth70"}
 
 
 def test_a_common_factor_leaves_relative_matches_alone() -> None:
