@@ -66,9 +66,12 @@ def test_hot_spots_hold_on_what_was_published_and_fail_on_altered_numbers() -> N
     values |= {(*on, "drops"): 1.0, (*on, "held"): 0.5}
     assert failing(hotspot_rules.sawtooth_rule(values)) == {"drops_on", "held"}
     winner = {(kind, "qcn66", "new_reno", 0.0, "share"): 0.41 for kind in ("greedy_7", "far_7", "far_7_near_7")}
+    winner |= {(kind, "qcn66", "new_reno", 0.0, "blame"): 0.9 for kind in ("greedy_7", "far_7")}
+    winner["far_7_near_7", "qcn66", "new_reno", 0.0, "blame"] = 0.2
     assert failing(hotspot_rules.winner_rule(winner)) == set()
     winner["greedy_7", "qcn66", "new_reno", 0.0, "share"] = 0.2
-    assert failing(hotspot_rules.winner_rule(winner)) == {"share"}
+    winner["far_7", "qcn66", "new_reno", 0.0, "blame"] = 0.2
+    assert failing(hotspot_rules.winner_rule(winner)) == {"share", "blame"}
 
 
 def test_ignored_duplicates_have_to_be_enough_for_most_timeouts() -> None:
@@ -125,15 +128,44 @@ def test_queries_hold_on_what_was_published_and_fail_on_altered_numbers() -> Non
     background = values | {("red", "cubic", 1.0, 0.0, "fct_ms"): 9.0, ("base", "vegas", 1.0, 0.0, "timeouts"): 6.0}
     assert failing(query_rules.pfc_rule(background)) == {"base.new_reno", "fct.red.cubic", "timeouts.vegas"}
     values["qcn20_syn", "new_reno", 0.0, 0.0, "qct_ms"] = 31.0
-    assert failing(query_rules.red_rule(values)) == {"qcn20_syn"}
+    # What was altered of the other TCPs for E20 is seen here, too.
+    others = {"qcn20.cubic.pfc0", "qcn20.red.cubic.pfc0", "fct.qcn20.vegas.pfc0@limiter_per_adapter"}
+    assert failing(query_rules.red_rule(values)) == {"qcn20_syn", *others}
     values[NIC, "new_reno", 1.0, 0.0, "qct_ms"] = 10.0
     assert failing(query_rules.pfc_rule(values)) == {"base.new_reno", "qcn20.new_reno@limiter_per_adapter"}
     values["red", "new_reno", 0.0, 0.0, "fct_ms"] = 0.9
-    assert failing(query_rules.red_rule(values)) == {"qcn20_syn", "fct.red.base"}
+    assert failing(query_rules.red_rule(values)) == {"qcn20_syn", "fct.red.base", *others}
+    values["base", "vegas", 0.0, 0.0, "drops"] = 121.0
+    assert failing(query_rules.losses_rule(values)) == {"drops.new_reno", "drops.cubic.vegas"}
     # Two of twelve pairs with a limiter for each destination (under QCN 20), none with one for each adapter.
     for scheme in ("cubic", "vegas"):
         values["qcn20", scheme, 1.0, 0.0, "qct_aged_ms"] = 50.0
     assert failing(query_experiments.everywhere_rule(values)) == {"share"}
+
+
+def test_statements_beside_udp_are_about_every_tcp() -> None:
+    values: dict[Place, float] = {}
+    for cell in {read(cell, reading) for reading in READINGS for cell in setup.CELLS}:
+        for scheme in SCHEMES:
+            case = QueryCase(cell, scheme, udp=True)
+            values |= {case.place("udp_drop_share"): 0.7, case.place("udp_byte_share"): 0.5}
+            for pfc in (False, True):
+                values[Crowd("udp_8", cell, scheme, pfc).place("classes")] = 0.9 if "qcn" in cell else 0.6
+    assert failing(query_rules.udp_drops_rule(values)) == set()
+    assert failing(query_experiments.udp_fairness_rule(values)) == set()
+    values[QueryCase("red", "vegas", udp=True).place("udp_drop_share")] = 0.4
+    values[QueryCase("base", "new_reno", udp=True).place("udp_byte_share")] = 0.8
+    values[Crowd("udp_8", "qcn66", "cubic", True).place("classes")] = 0.5
+    assert failing(query_rules.udp_drops_rule(values)) == {"red.vegas.share", "red.vegas.over", "base.over"}
+    wrong = {f"crowd.qcn66.{other}.cubic.pfc1" for other in ("base", "red")}
+    assert failing(query_experiments.udp_fairness_rule(values)) == wrong
+
+
+def test_commercial_congestion_has_to_be_sparse_with_pfc_too() -> None:
+    values = {QueryCase("base", "new_reno", pfc).place("congested"): 0.01 for pfc in (False, True)}
+    assert failing(query_rules.transient_rule(values)) == set()
+    values[QueryCase("base", "new_reno", True).place("congested")] = 0.2
+    assert failing(query_rules.transient_rule(values)) == {"share.pfc1"}
 
 
 def test_programs_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:
@@ -160,6 +192,9 @@ def test_programs_hold_on_what_was_published_and_fail_on_altered_numbers() -> No
         for program in ("ft", programs.LARGER):
             values[f"watched {program}", "base", "new_reno", pfc, "involved"] = 1.0
             values[f"watched {program}", "base", "new_reno", pfc, "longest_ms"] = 2.0
+            values[f"watched {program}", "base", "new_reno", pfc, "congested_ms"] = 5.0
+            for cell in ("qcn20", NIC):
+                values[f"watched {program}", cell, "new_reno", pfc, "congested_ms"] = 1.0
     checked = (
         program_rules.sustained_rule,
         program_rules.best_rule,
@@ -181,7 +216,8 @@ def test_programs_hold_on_what_was_published_and_fail_on_altered_numbers() -> No
     both = {f"{name}{variant}" for name in ("vegas", "vegas.red") for variant in ("", "@limiter_per_adapter")}
     assert failing(program_rules.best_rule(values)) == {"cubic", *(b for b in both if ".red" not in b)}
     assert failing(program_rules.without_pfc_rule(values)) == {b for b in both if ".red" in b}
-    assert failing(program_rules.sustained_rule(values)) == {"lasting.pfc0"}
+    values[f"watched {programs.LARGER}", "qcn20", "new_reno", 0.0, "congested_ms"] = 6.0
+    assert failing(program_rules.sustained_rule(values)) == {"lasting.pfc0", f"{programs.LARGER}.mitigated"}
 
 
 def test_round_trips_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:

@@ -243,7 +243,8 @@ def vegas_crowds(scale: Scale) -> Sequence[Point]:
 
 def beside_udp(scale: Scale) -> Sequence[Point]:
     """Four hosts send all they can over TCP, four 13 Gb/s over UDP, to one."""
-    return plan(*(Crowd("udp_8", cell, "new_reno", pfc) for cell in CELLS for pfc in (False, True)))(scale)
+    cases = (Crowd("udp_8", cell, scheme, pfc) for scheme in SCHEMES for cell in CELLS for pfc in (False, True))
+    return plan(*cases)(scale)
 
 
 def _named(kind: Kind) -> str:

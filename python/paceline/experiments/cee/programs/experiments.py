@@ -114,7 +114,7 @@ EXPERIMENTS = (
     experiment(
         "E12",
         "Scientific congestion",
-        "Congestion by message-passing programs is sustained and involves all hosts.",
+        "Congestion by message-passing programs is sustained and involves all hosts; QCN at 20 KB mitigates it.",
         programs.watched,
         measure=measure,
         rule=rules.sustained_rule,

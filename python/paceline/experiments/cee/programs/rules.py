@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Final
 
 from paceline.experiments.cee.programs.runs import LARGER, ProgramCase, at_ports, program_title, watched_programs
-from paceline.experiments.cee.setup import ALL_CELLS, CELLS, READINGS, ROUND_TRIP_US, TITLES, limiters, read, when
+from paceline.experiments.cee.setup import (
+    ALL_CELLS,
+    CELLS,
+    READINGS,
+    ROUND_TRIP_US,
+    TITLES,
+    limiters,
+    read,
+    readings,
+    when,
+)
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Values, at, ratio
 
@@ -34,7 +45,10 @@ _SUSTAINED: Final = (
 
 
 def sustained_rule(values: Values) -> list[Claim]:
-    """E12: congestion lasts and touches all hosts. Judged with FT, in which all ranks talk to all; others are told."""
+    """E12: congestion lasts and touches all hosts; QCN 20 makes less of it.
+
+    Judged with FT, in which all ranks talk to all; others are told.
+    """
     found = []
     for program in dict.fromkeys(("ft", LARGER, *watched_programs(values))):
         judged = program in ("ft", LARGER)
@@ -45,6 +59,12 @@ def sustained_rule(values: Values) -> list[Claim]:
                 id_, text = f"{prefix}{name}.pfc{pfc:d}", f"{program_title(program)} {when(pfc)}: {words}"
                 value = at(values, *case.place(what)) / one
                 found.append(Claim(id_, text, value, limits if judged else None, variant=variant, most=most))
+    # Of QCN 20 the study says that its low set point mitigates these events.
+    for program, (reading, _, own) in product(("ft", LARGER), readings(("qcn20",))):
+        under, over = (at_ports(program, pfc=False, cell=cell).place("congested_ms") for cell in ("base", own))
+        text = f"{program_title(program)} without PFC: time in which {_OVER}, {ALL_CELLS[own].title} over no marking"
+        name = "mitigated" if program == "ft" else f"{program}.mitigated"
+        found.append(Claim(name, text, ratio(values, over, under), judge.below(1), variant=reading))
     return found
 
 

@@ -16,6 +16,7 @@ from paceline.experiments.cee.setup import (
     KNOB_TITLES,
     SCHEMES,
     XON,
+    both_readings,
     cells_remarks,
     host,
     run_title,
@@ -138,19 +139,20 @@ def point(case: ProgramCase, scale: Scale, seed: int) -> Point:
     return Point(scenario=run, key=case.key, seed=seed)
 
 
-def at_ports(program: str, *, pfc: bool) -> ProgramCase:
-    """A program under NewReno without marking, and the queues in front of all hosts."""
-    return ProgramCase("base", "new_reno", pfc, program=program, watched=True)
+def at_ports(program: str, *, pfc: bool, cell: str = "base") -> ProgramCase:
+    """A program under NewReno, and the queues in front of all hosts."""
+    return ProgramCase(cell, "new_reno", pfc, program=program, watched=True)
+
+
+MITIGATED: Final = tuple((program, cell) for program in ("ft", LARGER) for cell in both_readings(("qcn20",)))
+"""Programs that are watched under QCN 20, too, without PFC."""
 
 
 def watched(scale: Scale) -> Sequence[Point]:
-    """All programs whose ports are watched, with and without PFC."""
-    return [
-        point(at_ports(program, pfc=pfc), scale, seed)
-        for program in _WATCHED[scale]
-        for pfc in (False, True)
-        for seed in seeds(scale)
-    ]
+    """All programs whose ports are watched, with and without PFC, and those watched under QCN 20."""
+    cases = [at_ports(program, pfc=pfc) for program in _WATCHED[scale] for pfc in (False, True)]
+    cases += [at_ports(program, pfc=False, cell=cell) for program, cell in MITIGATED]
+    return [point(case, scale, seed) for case in cases for seed in seeds(scale)]
 
 
 def points(cases: Sequence[ProgramCase], scale: Scale) -> Sequence[Point]:
@@ -256,10 +258,9 @@ def watched_table(values: Values) -> Table:
         "congested_ms": "Time in all, ms",
     }
     rows = {}
-    for pfc in (False, True):
-        for program in watched_programs(values):
-            case = at_ports(program, pfc=pfc)
-            rows[f"{program_title(program)}: {case.title}"] = [at(values, *case.place(what)) for what in parts]
+    cases = [at_ports(program, pfc=pfc) for pfc in (False, True) for program in watched_programs(values)]
+    for case in (*cases, *(at_ports(program, pfc=False, cell=cell) for program, cell in MITIGATED)):
+        rows[f"{program_title(case.program)}: {case.title}"] = [at(values, *case.place(what)) for what in parts]
     caption = "Share of the hosts whose port ever held over 80 KB, and when any did; means over seeds"
     return Table(caption, ("Run", *parts.values()), number_rows(rows))
 

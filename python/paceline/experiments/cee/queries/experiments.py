@@ -190,8 +190,8 @@ EXPERIMENTS = (
         "and does not delay SYNs.",
         rules.red_rule,
         _plan(
-            *_all(both_readings(("red", "qcn20", "qcn66")), ("new_reno",)),
-            QueryCase("base", "new_reno"),
+            *_all(both_readings(("red", "qcn20", "qcn66")), _TCP),
+            *(QueryCase("base", scheme) for scheme in _TCP),
             *(QueryCase(cell, "new_reno") for cell in both_readings(tuple(ABLATIONS))),
             most=queries.SEEDS,
         ),
@@ -201,7 +201,7 @@ EXPERIMENTS = (
         "Who loses beside UDP",
         "Beside UDP most drops are UDP's, since TCP backs off.",
         rules.udp_drops_rule,
-        _plan(*(QueryCase(cell, "new_reno", udp=True) for cell in both_readings(_CELLS))),
+        _plan(*(QueryCase(cell, scheme, udp=True) for cell in both_readings(_CELLS) for scheme in _TCP)),
     ),
     _experiment(
         11,
@@ -215,7 +215,7 @@ EXPERIMENTS = (
         "Commercial congestion",
         "Congestion by commercial traffic is sparse and transient.",
         rules.transient_rule,
-        _plan(QueryCase("base", "new_reno")),
+        _plan(*_all(("base",), ("new_reno",))),
     ),
     experiment(
         "E18",

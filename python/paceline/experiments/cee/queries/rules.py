@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Final, NamedTuple
 
 from paceline.experiments.cee.queries.runs import LOADS, QueryCase
@@ -49,13 +49,16 @@ def quotient(values: Values, over: QueryCase, under: QueryCase, *, what: str = "
 
 
 def losses_rule(values: Values) -> list[Claim]:
-    """E5: without PFC CUBIC is worst."""
+    """E5: without PFC CUBIC is worst: worse than NewReno, and than Vegas."""
     found = []
     for what, text in (*((time.what, time.words) for time in COMPLETIONS), ("drops", "packets dropped")):
         for worse, better in (("cubic", "new_reno"), ("new_reno", "vegas")):
             over = quotient(values, QueryCase("base", worse), QueryCase("base", better), what=what)
             statement = f"{text} without PFC, {TITLES[worse]} over {TITLES[better]}"
             found.append(Claim(f"{what}.{worse}", statement, over, judge.above(1)))
+        over = quotient(values, QueryCase("base", "cubic"), QueryCase("base", "vegas"), what=what)
+        statement = f"{text} without PFC, {TITLES['cubic']} over {TITLES['vegas']}"
+        found.append(Claim(f"{what}.cubic.vegas", statement, over, judge.above(1)))
     return found
 
 
@@ -92,32 +95,39 @@ def set_point_rule(values: Values) -> list[Claim]:
 
 
 def red_rule(values: Values) -> list[Claim]:
-    """E9: RED is better than QCN."""
+    """E9: RED is better than QCN, under each TCP; the reasons with NewReno, whose claims have the shorter names."""
     found = []
     for what, prefix, words in COMPLETIONS:
         for reading in READINGS:
-            for pfc in (False, True):
+            for scheme, pfc in product(TITLES, (False, True)):
                 for name, worse, better in (
                     ("qcn66", "qcn66", "red"),
                     ("qcn20", "qcn20", "qcn66"),
                     ("qcn20.red", "qcn20", "red"),
                 ):
-                    cases = (QueryCase(read(cell, reading), "new_reno", pfc) for cell in (worse, better))
+                    cases = (QueryCase(read(cell, reading), scheme, pfc) for cell in (worse, better))
                     titles = f"{as_ratio(CELLS[worse].title, CELLS[better].title)}{limiters(reading)}"
-                    statement = f"{words} {when(pfc)}, NewReno, {titles}"
-                    over = quotient(values, *cases, what=what)
-                    limits = judge.at_least(1)
-                    found.append(Claim(f"{prefix}{name}.pfc{pfc:d}", statement, over, limits, variant=reading))
+                    statement = f"{words} {when(pfc)}, {TITLES[scheme]}, {titles}"
+                    id_ = f"{prefix}{name}{_of(scheme)}.pfc{pfc:d}"
+                    found.append(
+                        Claim(id_, statement, quotient(values, *cases, what=what), judge.at_least(1), variant=reading)
+                    )
             for cell, kind in ABLATIONS.items():
                 cases = (QueryCase(read(c, reading), "new_reno") for c in (cell, "qcn20"))
                 text = f"{words} without PFC, NewReno, {as_ratio(kind.title, 'QCN 20 as it is')}{limiters(reading)}"
                 over = quotient(values, *cases, what=what)
                 found.append(Claim(f"{prefix}{cell}", text, over, judge.below(1), variant=reading))
         # Of ECN without PFC the study says that its additional feedback worsens the case.
-        over = quotient(values, QueryCase("red", "new_reno"), QueryCase("base", "new_reno"), what=what)
-        text = f"{words} without PFC, NewReno, {CELLS['red'].title} over {CELLS['base'].title}"
-        found.append(Claim(f"{prefix}red.base", text, over, judge.above(1)))
+        for scheme, title in TITLES.items():
+            over = quotient(values, QueryCase("red", scheme), QueryCase("base", scheme), what=what)
+            text = f"{words} without PFC, {title}, {CELLS['red'].title} over {CELLS['base'].title}"
+            found.append(Claim(f"{prefix}red.base{_of(scheme)}", text, over, judge.above(1)))
     return found
+
+
+def _of(scheme: str) -> str:
+    """What names of claims have for a TCP; nothing for NewReno."""
+    return "" if scheme == "new_reno" else f".{scheme}"
 
 
 def ruin_rule(values: Values) -> list[Claim]:
@@ -155,21 +165,23 @@ def _ruined(reading: str) -> list[tuple[str, QueryCase]]:
 
 
 def transient_rule(values: Values) -> list[Claim]:
-    """E13: congestion is sparse."""
-    value = at(values, *QueryCase("base", "new_reno").place("congested"))
-    return [
-        Claim("share", "share of the switch ports that hold over 80 KB, on average", value, judge.below(0.1), most=1)
-    ]
+    """E13: congestion is sparse, without PFC and with it."""
+    found = []
+    for pfc in (False, True):
+        value = at(values, *QueryCase("base", "new_reno", pfc).place("congested"))
+        text = f"share of the switch ports that hold over 80 KB, on average, {when(pfc)}"
+        found.append(Claim(f"share{'.pfc1' if pfc else ''}", text, value, judge.below(0.1), most=1))
+    return found
 
 
 def udp_drops_rule(values: Values) -> list[Claim]:
-    """E10: what is dropped is UDP."""
+    """E10: what is dropped is UDP, whatever TCP is beside it."""
     found = []
-    for reading, cell, own in readings(tuple(CELLS)):
-        title, case = ALL_CELLS[own].title, QueryCase(own, "new_reno", udp=True)
+    for scheme, (reading, cell, own) in product(TITLES, readings(tuple(CELLS))):
+        title, case = f"{TITLES[scheme]}, {ALL_CELLS[own].title}", QueryCase(own, scheme, udp=True)
         found += [
             Claim(
-                f"{cell}.share",
+                f"{cell}{_of(scheme)}.share",
                 f"UDP's share of the packets dropped, {title}, without PFC",
                 at(values, *case.place("udp_drop_share")),
                 judge.above(0.5),
@@ -177,7 +189,7 @@ def udp_drops_rule(values: Values) -> list[Claim]:
                 variant=reading,
             ),
             Claim(
-                f"{cell}.over",
+                f"{cell}{_of(scheme)}.over",
                 f"UDP's share of the packets dropped over its share of the bytes sent, {title}, without PFC",
                 ratio(values, case.place("udp_drop_share"), case.place("udp_byte_share")),
                 judge.above(1),
