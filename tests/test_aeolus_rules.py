@@ -102,6 +102,9 @@ def test_table_4_wants_slow_repair_on_one_side_and_waste_on_the_other() -> None:
     assert failing(timeouts.rule_a1(table_4(11_100, 10_600, 0.002, 0.01))) == {
         f"load{at}.{what}" for at in (40, 60) for what in ("max.ratio", "duplicates.rto_10ms", "duplicates.rto_20us")
     }
+    as_efficient = table_4(11_100, 2600, 0.0002, 0.036)
+    as_efficient["default", 0.6, "rto_20us", "efficiency"] = 0.9999
+    assert failing(timeouts.rule_a1(as_efficient)) == {"load60.efficiency"}
 
 
 def published_goodput(load: float) -> dict[Place, float]:

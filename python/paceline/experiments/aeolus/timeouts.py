@@ -82,7 +82,7 @@ def measure_a1(runs: Runs) -> Values:
 
 
 def rule_a1(values: Values) -> list[Claim]:
-    """Slow repair with 10 ms, needless repetitions with 20 µs."""
+    """Slow repair with 10 ms, needless repetitions and so less efficiency with 20 µs."""
     found = []
     for load in TABLE_4_LOADS:
         of = f"load{round(load * 100)}"
@@ -115,6 +115,12 @@ def rule_a1(values: Values) -> list[Claim]:
                 said("share of packets sent needlessly, RTO 20 µs"),
                 at(values, *fast, "duplicates"),
                 judge.at_least(0.02),
+            ),
+            Claim(
+                f"{of}.efficiency",
+                said("packets needed over packets sent, RTO 20 µs over 10 ms"),
+                ratio(values, (*fast, "efficiency"), (*slow, "efficiency")),
+                judge.below(1),
             ),
         ]
     for (variant, at_load, name, what), value in values.items():
