@@ -74,6 +74,19 @@ def test_hot_spots_hold_on_what_was_published_and_fail_on_altered_numbers() -> N
     assert failing(hotspot_rules.winner_rule(winner)) == {"share", "blame"}
 
 
+def test_cubic_is_judged_in_both_forms_of_its_timeout() -> None:
+    values: dict[Place, float] = {}
+    for scheme, fair, drops in (
+        ("new_reno", 20.0, 90.0),
+        ("cubic", 90.0, 95.0),
+        ("cubic_half", 20.0, 90.0),
+        ("cubic_anew", 10.0, 99.0),
+    ):
+        place = ("late_7", "base", scheme, 0.0)
+        values |= {(*place, "fair_ms"): fair, (*place, "drops"): drops}
+    assert failing(hotspot_rules.convergence_rule(values)) == {"fair@timeout_anew"}
+
+
 def test_ignored_duplicates_have_to_be_enough_for_most_timeouts() -> None:
     """That the study's reason explains most timeouts was said by no verdict, only that there is some of it."""
     values: dict[Place, float] = {}
@@ -299,12 +312,16 @@ def test_bursts_are_judged_by_how_much_longer_they_make_queries_under_qcn_than_u
             first = 1.0 if cell in ("qcn20", NIC) else 10.0
             for size, time in ((10.0, first), (40.0, first * times)):
                 values[cell, "new_reno", 0.0, 0.0, "study", size, "qct_ms"] = time
+                values[cell, "new_reno", 0.0, 0.0, "study", size, "fct_ms"] = time**2
         return query_rules.burst_rule(values)
 
     told = {claim.id: claim.value for claim in claims(2.0, 4.0)}
-    assert told == {**dict.fromkeys(BURSTS, 3.0), "red": 2.0, "qcn20": 4.0, "over": 2.0}
+    grown = {**dict.fromkeys(BURSTS, 3.0), "red": 2.0, "qcn20": 4.0, "over": 2.0}
+    assert {name: value for name, value in told.items() if not name.startswith("fct.")} == grown
+    assert told["fct.over"] == 4.0
     assert failing(claims(2.0, 4.0)) == set()
-    assert failing(claims(4.0, 2.0)) == {"over", "over@limiter_per_adapter"}
+    over = {"over", "fct.over"}
+    assert failing(claims(4.0, 2.0)) == over | {f"{name}@limiter_per_adapter" for name in over}
 
 
 def test_the_matrix_is_made_of_the_runs_of_others() -> None:

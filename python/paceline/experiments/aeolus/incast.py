@@ -41,6 +41,7 @@ VARIANTS: Final[Mapping[str, Mapping[str, Stack]]] = {
     "rto_100us": {"homa": _homa(resend_timeout="100us", sender_timeout="100us")},
     "rto_1ms": {"homa": _homa(resend_timeout="1ms", sender_timeout="1ms")},
     "resend_one_packet": {"homa": _homa(resend_packets=1)},
+    "buffer_1GB": {"homa": STACKS["homa"]},
     "aeolus_rto_40us": {
         "homa_aeolus": replace(
             STACKS["homa_aeolus"], scheme=Homa(first_rtt="aeolus", resend_timeout="40us", sender_timeout="40us")
@@ -55,6 +56,8 @@ ABOUT: Final = {
     "long flows; flows of 64,000 bytes leave three such levels. The paper names no number",
     "rto_100us": "Homa repairs after 100 µs",
     "rto_1ms": "Homa repairs after 1 ms",
+    "buffer_1GB": "1 GB for each port of a switch, where nothing is lost: the paper suspects that Homa's authors had "
+    "buffers without a limit",
     "resend_one_packet": "each timeout repairs one packet instead of the whole first gap",
     "aeolus_rto_40us": "Homa + Aeolus, too, asks again after 40 µs, though granted packets wait longer than that",
 }
@@ -69,9 +72,8 @@ def plan(scale: Scale) -> Sequence[Point]:
         for fan_in in FAN_IN:
             for name, stack in stacks.items():
                 flows = SynchronousIncast(senders=fan_in, sizes=f"{FLOW_BYTES}B")
-                run = scenario(
-                    f"A3-{name}-{fan_in}", stack, spine_leaf(), [flows], buffer="500KB", switch_delay="250ns"
-                )
+                buffer = "1GB" if variant == "buffer_1GB" else "500KB"
+                run = scenario(f"A3-{name}-{fan_in}", stack, spine_leaf(), [flows], buffer=buffer, switch_delay="250ns")
                 key: dict[str, KeyValue] = {"scheme": name, "fan_in": fan_in, "variant": variant}
                 found += over_seeds(run, key, _SEEDS[scale])
     return found

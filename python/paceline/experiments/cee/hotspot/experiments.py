@@ -92,7 +92,9 @@ EXPERIMENTS = (
         "CUBIC's convergence",
         "CUBIC is aggressive and slow to yield: it loses more than NewReno and takes longer to be fair.",
         rules.convergence_rule,
-        plan(*(Crowd("late_7", "base", scheme) for scheme in ("new_reno", "cubic", "cubic_half"))),
+        plan(*(Crowd("late_7", "base", scheme) for scheme in ("new_reno", "cubic", "cubic_half", "cubic_anew"))),
+        "Variant timeout anew: after a timeout CUBIC forgets its maximum and how long the curve takes to it, as after "
+        "a loss; FreeBSD's kernel keeps both.",
     ),
     _experiment(
         23,

@@ -221,7 +221,7 @@ def sweep_rule(values: Values) -> list[Claim]:
 
 
 def convergence_rule(values: Values) -> list[Claim]:
-    """E17: CUBIC yields slowly and loses more."""
+    """E17: CUBIC yields slowly and loses more; also one that begins its curve anew after a timeout."""
     reno, cubic, half = (Crowd("late_7", "base", s) for s in ("new_reno", "cubic", "cubic_half"))
     found = [
         Claim(
@@ -251,6 +251,14 @@ def convergence_rule(values: Values) -> list[Claim]:
             judge.below(1),
         ),
     ]
+    anew = Crowd("late_7", "base", "cubic_anew")
+    for name, what, text in (
+        ("fair", "fair_ms", "until Jain's index stays above 0.9 after a seventh flow"),
+        ("drops", "drops", "packets dropped"),
+    ):
+        statement = f"{text}, {TITLES['cubic_anew']}, over NewReno"
+        over = ratio(values, anew.place(what), reno.place(what))
+        found.append(Claim(name, statement, over, judge.above(1), variant="timeout_anew"))
     return found
 
 

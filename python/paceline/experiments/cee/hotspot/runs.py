@@ -90,8 +90,13 @@ _RACKS: Final = Xgft(children=[8, 8], parents=[1, 8], rates=["10Gbps"], delays=[
 """Eight racks of eight hosts under eight spines; host 0 receives."""
 
 _SLOW_CUBIC: Final = Cubic(form="freebsd2011", beta=0.5)
-VARIANTS: Final[Mapping[str, Scheme]] = {**SCHEMES, "cubic_half": _SLOW_CUBIC}
-TITLES: Final = {**setup.TITLES, "cubic_half": "CUBIC, beta 0.5"}
+_ANEW: Final = Cubic(form="freebsd2011_anew")
+VARIANTS: Final[Mapping[str, Scheme]] = {**SCHEMES, "cubic_half": _SLOW_CUBIC, "cubic_anew": _ANEW}
+TITLES: Final = {
+    **setup.TITLES,
+    "cubic_half": "CUBIC, beta 0.5",
+    "cubic_anew": "CUBIC, which begins its curve anew after a timeout",
+}
 
 
 @dataclass(frozen=True)

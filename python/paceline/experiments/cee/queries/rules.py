@@ -216,20 +216,23 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
 
 
 def burst_rule(values: Values) -> list[Claim]:
-    """E21: RED notices bursts less than QCN."""
-    growth = {}
-    for _, _, cell in readings(BURSTS):
-        large, small = (QueryCase(cell, "new_reno", size=n) for n in (SIZES[-1], SIZES[0]))
-        growth[cell] = quotient(values, large, small)
-    text = f"mean QCT of messages of {SIZES[-1]} KiB over that of {SIZES[0]} KiB without PFC"
-    found = [
-        Claim(cell, f"{text}, {ALL_CELLS[own].title}", growth[own], variant=reading)
-        for reading, cell, own in readings(BURSTS)
-    ]
-    for reading, _, own in readings(("qcn20",)):
-        over = growth[own] / growth["red"]
-        statement = f"{text}: {as_ratio(ALL_CELLS[own].title, 'ECN-RED')}"
-        found.append(Claim("over", statement, over, judge.above(1), variant=reading))
+    """E21: RED notices bursts less than QCN: by queries' completion times, and by those of background flows beside."""
+    found = []
+    for what, prefix, words in COMPLETIONS:
+        growth = {}
+        for _, _, cell in readings(BURSTS):
+            large, small = (QueryCase(cell, "new_reno", size=n) for n in (SIZES[-1], SIZES[0]))
+            growth[cell] = quotient(values, large, small, what=what)
+        beside = " beside" if prefix else " of"
+        text = f"{words}{beside} messages of {SIZES[-1]} KiB over that{beside} {SIZES[0]} KiB without PFC"
+        found += [
+            Claim(f"{prefix}{cell}", f"{text}, {ALL_CELLS[own].title}", growth[own], variant=reading)
+            for reading, cell, own in readings(BURSTS)
+        ]
+        for reading, _, own in readings(("qcn20",)):
+            over = growth[own] / growth["red"]
+            statement = f"{text}: {as_ratio(ALL_CELLS[own].title, 'ECN-RED')}"
+            found.append(Claim(f"{prefix}over", statement, over, judge.above(1), variant=reading))
     return found
 
 
