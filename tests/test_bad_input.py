@@ -201,14 +201,23 @@ def test_a_result_folder_is_replaced_and_other_files_in_it_stay(paceline):
 
 
 def test_a_current_folder_that_was_removed_is_named(paceline, tmp_path, monkeypatch):
-    """They said "No such file or directory", exit code 1: of a sweep whose paths are absolute its cache was meant."""
+    """They said "No such file or directory", exit code 1: of a sweep whose paths are absolute its cache was meant.
+
+    Those with a relative folder of results said that ". may not be written to".
+    """
     scenario = tmp_path / "s.toml"
     scenario.write_text(GOOD)
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    for command in (("init", "incast"), ("sweep", str(scenario), "--out", str(tmp_path / "w"))):
+    for command in (
+        ("init", "incast"),
+        ("sweep", str(scenario), "--out", str(tmp_path / "w")),
+        ("sweep", str(scenario)),
+        ("run", str(scenario)),
+        ("run", str(scenario), "--out", "r"),
+    ):
         outcome = paceline(*command)
         assert outcome.code == 2
         assert "the current folder has been removed" in outcome.err
