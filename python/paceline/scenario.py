@@ -1128,8 +1128,9 @@ class Run(Section):
 
     stall: str = "10ms"
     """When no flow makes progress for this long, and no timeout that still runs may help, the
-    run stops with a diagnosis. With Homa, NDP and ExpressPass four base RTTs at least. Unit: time.
-    Range [1us, 1000s]. Source: Paceline.
+    run stops with a diagnosis. With Homa, NDP and ExpressPass four base RTTs at least. It is looked
+    for eight times in this time, but every 10 us at most. Unit: time. Range [1us, 1000s]. Source:
+    Paceline.
     """
 
     strict: bool = False

@@ -7,6 +7,8 @@ use super::{Symptoms, find_cycle};
 
 /// Looks within the time without progress after which a run is suspected.
 const LOOKS: u64 = 8;
+/// Least time between looks, ps: each ends a window, and of a suspicious run it takes the time of a thousand hops.
+const LEAST_STEP: u64 = 10_000_000;
 /// Between looks where nothing is ever suspected, ps.
 const UNSUSPECTING: u64 = 1_000_000_000;
 
@@ -37,7 +39,7 @@ impl Standstill {
     /// With the time without progress after which a run is suspected; without one it never is.
     pub fn new(stall: Option<Duration>) -> Self {
         let stall = stall.map(|s| s.0);
-        let step = stall.map_or(UNSUSPECTING, |s| s / LOOKS + 1);
+        let step = stall.map_or(UNSUSPECTING, |s| (s / LOOKS + 1).max(LEAST_STEP));
         Self { stall, step, next: step, progress: 0, progress_at: 0, idle: true }
     }
 

@@ -55,7 +55,7 @@ section! {
         /// are the same.
         engine: EngineChoice = "auto", from "Paceline";
         /// When no flow makes progress for this long, and no timeout that still runs may help, the run stops with a diagnosis.
-        /// With Homa, NDP and ExpressPass four base RTTs at least.
+        /// With Homa, NDP and ExpressPass four base RTTs at least. It is looked for eight times in this time, but every 10 us at most.
         stall: Stall = "10ms", in "[1us, 1000s]", from "Paceline";
         /// Warnings about the scenario are errors.
         strict: bool = false, from "Paceline";
