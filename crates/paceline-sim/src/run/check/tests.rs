@@ -133,3 +133,19 @@ fn flows_beside_a_program_are_all_counted() {
     let (alone, beside) = (flows(""), flows(program));
     assert!(alone > 400_000 && beside.abs_diff(alone) < alone / 100, "{alone}, {beside}");
 }
+
+/// Flows of one packet cost what they cost to be started and ended, ten times what their hops do.
+#[test]
+fn short_flows_take_more_time_than_their_hops() {
+    let seconds = |cc: &str, bytes: u32, flows: u32| {
+        let text = format!(
+            "[topology]\nkind = 'star'\nhosts = 8\n[switch.pfc]\nenabled = false\n[schemes.s]\ncc = '{cc}'\n\
+             [[workloads]]\nkind = 'poisson'\nsizes = '{bytes}B'\nduration = '10s'\nmax_flows = {flows}\n"
+        );
+        check(&parse(&text, "test", &[]).unwrap()).unwrap().run_s
+    };
+    for cc in ["hpcc", "new_reno", "homa", "ndp", "express_pass"] {
+        let (many, few) = (seconds(cc, 1000, 10_000), seconds(cc, 1_000_000, 10));
+        assert!(many > 3.0 * few, "{cc}: {many}, {few}");
+    }
+}
