@@ -7,7 +7,7 @@ use super::{Symptoms, find_cycle};
 
 /// Looks within the time without progress after which a run is suspected.
 const LOOKS: u64 = 8;
-/// Least time between looks, ps: each ends a window, and of a suspicious run it takes the time of a thousand hops.
+/// Least time between looks, ps: each ends a window, and in a suspected run of some forty hosts one took 0.8 ms.
 const LEAST_STEP: u64 = 10_000_000;
 /// Between looks where nothing is ever suspected, ps.
 const UNSUSPECTING: u64 = 1_000_000_000;
