@@ -198,7 +198,8 @@ def test_the_predicted_cost_is_that_of_the_transport():
     point = incast(8)
     off = pl.Switch(pfc=pl.Pfc(enabled=False), trimming=pl.Trimming(enabled=True))
     ndp = replace(point.scenario, schemes={"ndp": pl.Ndp()}, switch=off, routing=pl.Routing(choice="spray"))
-    assert predicted_cpu_s([replace(point, scenario=ndp)]) == pytest.approx(2.2 * predicted_cpu_s([point]), rel=0.01)
+    over = predicted_cpu_s([replace(point, scenario=ndp)]) / predicted_cpu_s([point])
+    assert 2 < over < 2.2  # 2.2 by hop, less by flow
 
 
 def start_sweep(folder: Path, *more: str) -> subprocess.Popen[str]:
