@@ -43,6 +43,11 @@ def reproduce(
     """Reproduces, writes pages, prints verdicts; 1 when they differ from the recorded ones or runs failed."""
     picked = _picked(ids, everything)
     size = _scale(scale)
+    for option, given in (("--update", update), ("--json", as_json)):
+        if how.check and given:
+            raise _native.input_error(
+                "has no effect", field=option, allowed="not together with --check: nothing is run"
+            )
     from paceline.reproduce import record
     from paceline.reproduce.catalogue import as_json as to_json
     from paceline.reproduce.catalogue import reproduce as run

@@ -123,7 +123,7 @@ def without_effect(summaries: Sequence[dict[str, Any]], given: Collection[str]) 
     return {name: why for name, why in (each[0].items() if each else ()) if all(name in other for other in each)}
 
 
-def of_no_effect(settings: Mapping[str, str]) -> list[str]:
+def no_effect_lines(settings: Mapping[str, str]) -> list[str]:
     """Those of :func:`without_effect`, a line for each reason."""
     by_reason: dict[str, list[str]] = {}
     for name, why in settings.items():

@@ -64,7 +64,7 @@ def remarks(
             place = _where(told[text], ended, shown)
             said.append(text + (f" ({place})" if place else ""))
     settings = summary.without_effect(summaries, given)
-    return [*said, *summary.of_no_effect(settings), *_alike(rows, varied, settings)]
+    return [*said, *summary.no_effect_lines(settings), *_alike(rows, varied, settings)]
 
 
 def together(runs: Runs) -> list[str]:

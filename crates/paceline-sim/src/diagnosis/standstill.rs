@@ -87,3 +87,16 @@ impl Standstill {
         self.look(u64::MAX, progress, active).and_then(|s| self.confirm(s, symptoms, active)).unwrap_or(next)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each look ends a window: of a `stall` of 1 us eight a microsecond made a run over links of 1 ms two hundred times as slow.
+    #[test]
+    fn a_short_stall_is_not_looked_for_all_the_time() {
+        let first = |us| Standstill::new(Some(Duration::from_us(us))).next;
+        assert_eq!(first(1), 10_000_000);
+        assert_eq!(first(10_000), 1_250_000_001);
+    }
+}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -222,17 +223,12 @@ def long_flows_at_30(curves: Curves) -> list[Claim]:
     Those of HPCC-PINT are "comparable" to the others', of which no limit follows: published 0.90 to 1.16.
     """
     found = []
-    for scheme in ("hpcc_int", "hpcc_pint"):
-        for workload in WORKLOADS:
-            for q in PERCENTILES:
-                for other in OTHERS:
-                    pair = (CurveId(workload, 30, scheme, q), CurveId(workload, 30, other, q))
-                    what = f"{_place(workload, 30, q)}: {_name(scheme)} / {_name(other)}, {FROM_1MB.title}"
-                    value, name = curves.ratio(*pair, FROM_1MB), f"{workload}.p{q}.{other}"
-                    if scheme == "hpcc_pint":
-                        found.append(Claim(f"{name}.hpcc_pint", what, value))
-                    else:
-                        found.append(Claim(name, what, value, None if q == 99 else above(1)))
+    for scheme, own in (("hpcc_int", ""), ("hpcc_pint", ".hpcc_pint")):
+        for workload, q, other in product(WORKLOADS, PERCENTILES, OTHERS):
+            pair = (CurveId(workload, 30, scheme, q), CurveId(workload, 30, other, q))
+            what = f"{_place(workload, 30, q)}: {_name(scheme)} / {_name(other)}, {FROM_1MB.title}"
+            limits = above(1) if scheme == "hpcc_int" and q != 99 else None
+            found.append(Claim(f"{workload}.p{q}.{other}{own}", what, curves.ratio(*pair, FROM_1MB), limits))
     return found
 
 
