@@ -665,7 +665,7 @@ CASES = [
     ),
     line("a scale of the list", "reproduce --list --scale huge", field="--scale", value="huge", allowed="tiny, quick"),
     line("JSON of runs that are only checked", "reproduce H13 --check --json", field="--json", allowed="--check"),
-    line("a record of runs that are only checked", "reproduce H13 --check --update", field="--update", allowed="--check"),
+    line("a record of runs only checked", "reproduce H13 --check --update", field="--update", allowed="--check"),
     line("a cache that is a file", "sweep s.toml --cache s.toml -o out", field="--cache", value="s.toml"),
     matrix("host", "0->16 start 0 size 1", field="dst", value="16", allowed="a whole number from 0 to 15"),
     matrix("itself", "2->2 start 0 size 1", field="dst", value="2", allowed="another host"),

@@ -47,6 +47,7 @@ def sweep(
     vary: Sequence[str],
     *,
     cases: Sequence[str],
+    ablate: bool,
     seeds: int,
     group: str | None,
     overrides: Sequence[str],
@@ -57,6 +58,7 @@ def sweep(
 
     Raises :class:`paceline.SweepFailed` when runs failed; the table holds the others then, and says which failed.
     """
+    from paceline.sweeps import ablation
     from paceline.sweeps.brief import brief
     from paceline.sweeps.curves import draw
     from paceline.sweeps.grid import grid
@@ -68,6 +70,14 @@ def sweep(
     folder = Path("results") / f"{scenario.stem}-sweep" if out is None else out
     files.check_folder("--out", folder)
     replaceable.check_sweep(folder)
+    tried = None
+    if ablate:
+        if vary or cases:
+            given = f"--vary {vary[0]}" if vary else f"--case {cases[0]}"
+            problem = "leaves out one setting at a time, and nothing else changes"
+            raise _native.input_error(problem, field="--ablate", value=given, allowed="without --vary and --case")
+        tried = ablation.ablation(scenario, overrides)
+        cases = tried.cases
     made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides, cases=cases))
     _check_group(group, made)
     if how.check:
@@ -81,7 +91,10 @@ def sweep(
     if not how.quiet:
         title = scenario.stem if group is None else f"{scenario.stem}, flows of group {group} only"
         print(brief(rows, varied, title).plain())
-        told = remarks(runs, rows=rows, varied=varied) + (together(runs) if group is None else [])
+        # Warnings of an ablation's other cases are of defaults, which nobody has chosen for this scenario.
+        chosen = runs.where(case=ablation.AS_GIVEN) if tried else runs
+        told = remarks(chosen, rows=rows, varied=[] if tried else varied) + (together(runs) if group is None else [])
+        told += ablation.found(rows, tried) if tried else []
         print(typed("".join(f"{remark}\n" for remark in told)), end="")
         print(f"{many(len(made), 'run')}; {plain(', '.join(map(str, written)))}")
     if failed is not None:

@@ -102,6 +102,12 @@ def sweep(
             help="Fields set together, as a value of one more axis; may be repeated.",
         ),
     ] = None,
+    ablate: Annotated[
+        bool,
+        typer.Option(
+            "--ablate", help="A case for each setting that the scenario gives, with that setting as by default."
+        ),
+    ] = False,
     seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Seeds, from the scenario's on.")] = 1,
     group: Annotated[
         str | None,
@@ -140,6 +146,7 @@ def sweep(
         --vary workloads.0.load.value=0.3,0.5
       paceline sweep s.toml --case "a: schemes.s.cc=hpcc" \\
         --case "b: schemes.s.cc=dctcp; switch.ecn.p_max=1"
+      paceline sweep s.toml --ablate
     """
     from paceline.cli import sweeping
 
@@ -147,6 +154,7 @@ def sweep(
         scenario,
         vary or (),
         cases=case or (),
+        ablate=ablate,
         seeds=seeds,
         group=group,
         overrides=overrides or (),
