@@ -50,6 +50,7 @@ const FAT_TREE: &str = include_str!("../workloads/fat-tree-websearch.toml");
 const INCAST: &str = include_str!("../workloads/incast-pfc.toml");
 const LEAF_SPINE: &str = include_str!("../workloads/leaf-spine-websearch.toml");
 const HTSIM: &str = include_str!("../workloads/htsim-permutation.toml");
+const HTSIM_NDP: &str = include_str!("../workloads/htsim-ndp.toml");
 const DAYS: &str = include_str!("../workloads/days-e5.toml");
 const K64: &str = include_str!("../workloads/k64-permutation.toml");
 const ALL_REDUCE: &str = include_str!("../workloads/fat320-all-reduce.toml");
@@ -64,7 +65,7 @@ const STOP: &str = "run.stop=250us";
 const LOSSY: &str = "switch.pfc.enabled=false";
 
 /// All of them, in the order they run.
-pub const WORKLOADS: [Workload; 29] = [
+pub const WORKLOADS: [Workload; 30] = [
     listed("fat320-short", FAT320, &[HALF, ARRIVALS, STOP]),
     listed("fat320-websearch-30", FAT320, &["workloads.0.load.value=0.3"]),
     listed("fat320-websearch-50", FAT320, &["workloads.0.load.value=0.5"]).aims_at(&[
@@ -81,6 +82,7 @@ pub const WORKLOADS: [Workload; 29] = [
     listed("incast-pfc", INCAST, &[]),
     listed("leaf-spine-50", LEAF_SPINE, &[]),
     listed("htsim-permutation", HTSIM, &[]),
+    by_name("htsim-ndp", HTSIM_NDP, &[]),
     by_name("fat320-short-pint", FAT320, &[HALF, ARRIVALS, STOP, "schemes.hpcc={ cc = 'hpcc_pint', eta = 0.99 }"]),
     by_name("fat320-short-dcqcn", FAT320, &[HALF, ARRIVALS, STOP, "schemes.hpcc={ cc = 'dcqcn', window = 'bdp' }"]),
     by_name("fat320-short-timely", FAT320, &[HALF, ARRIVALS, STOP, "schemes.hpcc={ cc = 'timely', window = 'bdp' }"]),

@@ -144,7 +144,7 @@ impl Routes {
         if at == NONE || target == NONE {
             return &[];
         }
-        self.tables.next_hops(at, target, &mut self.fabric, &mut self.lists)
+        self.tables.towards(target, &mut self.fabric, &mut self.lists).next_hops(at)
     }
 
     /// Links between switch `at` and `dst_switch` on a shortest path; `None` if there is no path.
@@ -174,7 +174,7 @@ impl Routes {
     ) -> Result<(), InputError> {
         let (graph, choice) = (Arc::clone(&self.graph), self.choice.clone());
         let tier = |switch: NodeId| graph.tiers[switch as usize];
-        self.path(src, dst, out, &mut |switch, n| choice.pick(switch, tier(switch), [src, dst], tuple, n))
+        self.path(src, dst, out, |switch, n| choice.pick(switch, tier(switch), [src, dst], tuple, n))
     }
 
     /// Paths of a flow and of what its receiver sends back, each in the form of [`Routes::flow_path`]. `symmetric`: the way back is the
@@ -207,17 +207,17 @@ impl Routes {
         &mut self,
         src: Address,
         dst: Address,
-        draw: &mut dyn FnMut(u32) -> u32,
+        mut draw: impl FnMut(u32) -> u32,
         out: &mut Vec<PortNo>,
     ) -> Result<(), InputError> {
-        self.path(src, dst, out, &mut |_, n| draw(n) % n)
+        self.path(src, dst, out, |_, n| draw(n) % n)
     }
 
     /// Paths that sprayed packets from `src` to `dst` take turns on: the product of the choices on the way over the first next hops, at
     /// most [`spraying::MOST`]; 1 where there is no path. `scratch` is overwritten.
     pub(crate) fn paths(&mut self, src: Address, dst: Address, scratch: &mut Vec<PortNo>) -> u32 {
         let mut choices = Choices::none();
-        let count = &mut |_, n| {
+        let count = |_, n| {
             choices.among(n);
             0
         };
@@ -228,7 +228,7 @@ impl Routes {
     /// False when there is none.
     pub fn way_from(&mut self, switch: NodeId, dst: Address, key: u64, out: &mut Vec<PortNo>) -> bool {
         out.clear();
-        let Ok(to) = self.nic("destination", dst) else { return false };
+        let Ok(to) = self.nic("destination", dst).copied() else { return false };
         let mut at = switch;
         while at != to.peer {
             let hops = self.next_hops(at, to.peer);
@@ -249,7 +249,7 @@ impl Routes {
     /// # Errors
     /// As [`Routes::flow_path`].
     pub fn first_path(&mut self, src: Address, dst: Address, out: &mut Vec<PortNo>) -> Result<(), InputError> {
-        self.path(src, dst, out, &mut |_, _| 0)
+        self.path(src, dst, out, |_, _| 0)
     }
 
     /// Bytes the routes found so far occupy, roughly.
@@ -278,22 +278,15 @@ impl Routes {
         !self.down[link as usize]
     }
 
-    fn nic(&self, field: &str, address: Address) -> Result<PortInfo, InputError> {
-        let bad = |problem: &str| {
-            let error = InputError::new(problem).field(field);
-            error.value(format!("host {}, nic {}", address.host, address.nic))
-        };
-        if address.host as usize >= self.graph.nodes() || !self.graph.is_host(address.host) {
-            return Err(bad("no such host").allowed("the id of a host"));
+    #[inline]
+    fn nic(&self, field: &str, address: Address) -> Result<&PortInfo, InputError> {
+        let graph = &self.graph;
+        let host = Some(address.host).filter(|host| (*host as usize) < graph.nodes() && graph.is_host(*host));
+        let ports = host.map_or(&[][..], |host| graph.ports_of(host));
+        match ports.get(address.nic as usize) {
+            Some(nic) if !self.down[nic.link as usize] => Ok(nic),
+            nic => Err(no_nic(field, address, host.map(|_| ports.len()), nic.is_some())),
         }
-        let ports = self.graph.ports_of(address.host);
-        let Some(&nic) = ports.get(address.nic as usize) else {
-            return Err(bad("no such NIC").allowed(format!("NICs below {}", ports.len())));
-        };
-        if self.down[nic.link as usize] {
-            return Err(bad("the link of this NIC is down"));
-        }
-        Ok(nic)
     }
 
     fn path(
@@ -301,41 +294,60 @@ impl Routes {
         src: Address,
         dst: Address,
         out: &mut Vec<PortNo>,
-        choose: &mut dyn FnMut(NodeId, u32) -> u32,
+        mut choose: impl FnMut(NodeId, u32) -> u32,
     ) -> Result<(), InputError> {
         out.clear();
-        let (from, to) = (self.nic("source", src)?, self.nic("destination", dst)?);
-        let no_path = |problem: &str| {
-            let pair = format!("host {} nic {} to host {} nic {}", src.host, src.nic, dst.host, dst.nic);
-            InputError::new(problem).field("path").value(pair)
-        };
+        let link_of = |nic: &PortInfo| (nic.link, nic.peer, nic.peer_port);
+        let (link, mut at, _) = self.nic("source", src).map(link_of)?;
+        let (last_link, last, last_port) = self.nic("destination", dst).map(link_of)?;
         if src.host == dst.host {
-            return Err(no_path("source and destination are the same host").allowed("two different hosts"));
+            return Err(no_path(src, dst, "source and destination are the same host").allowed("two different hosts"));
         }
         out.push(src.nic);
-        if from.link == to.link {
+        if link == last_link {
             return Ok(()); // two hosts back to back
         }
-        let mut at = from.peer;
-        while at != to.peer {
-            let hops = self.next_hops(at, to.peer);
-            let port = match *hops {
-                [] => return Err(no_path("no path")),
+        let Self { graph, fabric, tables, lists, .. } = self;
+        let target = fabric.dense[last as usize];
+        if target == NONE {
+            return Err(no_path(src, dst, "no path")); // a host between them, which does not forward
+        }
+        let towards = tables.towards(target, fabric, lists);
+        while at != last {
+            let port = match *towards.next_hops(fabric.dense[at as usize]) {
+                [] => return Err(no_path(src, dst, "no path")),
                 [only] => only,
-                _ => hops[choose(at, hops.len() as u32) as usize],
+                ref hops => hops[choose(at, hops.len() as u32) as usize],
             };
             if out.len() + 1 == MAX_LINKS_OF_PATH {
-                return Err(no_path("path too long").allowed("at most 255 links"));
+                return Err(no_path(src, dst, "path too long").allowed("at most 255 links"));
             }
             out.push(port);
-            at = self.graph.ports_of(at)[port as usize].peer;
+            at = graph.ports_of(at)[port as usize].peer;
         }
-        if self.graph.is_host(at) {
-            return Err(no_path("no path")); // a host between them, which does not forward
-        }
-        out.push(to.peer_port);
+        out.push(last_port);
         Ok(())
     }
+}
+
+/// An address that is none. `nics`: of its host, if there is one; `is_down`: it is the link that is out.
+#[cold]
+fn no_nic(field: &str, address: Address, nics: Option<usize>, is_down: bool) -> InputError {
+    let bad = |problem: &str| {
+        let error = InputError::new(problem).field(field);
+        error.value(format!("host {}, nic {}", address.host, address.nic))
+    };
+    match nics {
+        None => bad("no such host").allowed("the id of a host"),
+        Some(_) if is_down => bad("the link of this NIC is down"),
+        Some(nics) => bad("no such NIC").allowed(format!("NICs below {nics}")),
+    }
+}
+
+#[cold]
+fn no_path(src: Address, dst: Address, problem: &str) -> InputError {
+    let pair = format!("host {} nic {} to host {} nic {}", src.host, src.nic, dst.host, dst.nic);
+    InputError::new(problem).field("path").value(pair)
 }
 
 #[cfg(test)]

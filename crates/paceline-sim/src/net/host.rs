@@ -268,13 +268,13 @@ impl Net {
         let (id, spec, seq) = (info.id, info.spec, self.arena[h].seq);
         let key = self.draws.spray;
         let mut tier = 0;
-        let mut draw = |n: u32| {
+        let draw = |n: u32| {
             tier += 1;
             paceline_proto::rng::below(paceline_proto::rng::hash3(key, id, u64::from(seq) << 8 | tier), n)
         };
         let mut path = std::mem::take(&mut self.path);
         let (src, dst) = self.ends(&spec, id);
-        if self.routes.spray_path(src, dst, &mut draw, &mut path).is_ok() {
+        if self.routes.spray_path(src, dst, draw, &mut path).is_ok() {
             Self::set_path(&mut self.arena[h], &path[1..]);
         }
         self.path = path;

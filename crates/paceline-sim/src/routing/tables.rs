@@ -176,28 +176,15 @@ impl Tables {
         }
     }
 
-    /// Next hops of switch `at` towards `target`, both dense.
+    /// What switches know of the way to `target` (dense).
     #[inline]
-    pub(super) fn next_hops<'a>(
-        &'a mut self,
-        at: u32,
-        target: u32,
-        fabric: &mut Fabric,
-        lists: &'a mut Lists,
-    ) -> &'a [PortNo] {
-        if at == target {
-            return &[];
-        }
+    pub(super) fn towards<'a>(&'a mut self, target: u32, fabric: &mut Fabric, lists: &'a mut Lists) -> Towards<'a> {
         if self.back.get(target as usize).is_none_or(Option::is_none) {
             self.fill(target, fabric, lists);
         }
-        let table = self.groups[self.group_of[target as usize] as usize].table.as_deref();
-        let entry = table.map_or(0, |t| t[at as usize]);
-        if entry & ADJACENT == 0 {
-            return lists.get(entry);
-        }
-        let place = (entry & !ADJACENT) as usize;
-        self.back[target as usize].as_deref().map_or(&[], |ports| &ports[place..=place])
+        let table = self.groups[self.group_of[target as usize] as usize].table.as_deref().unwrap_or_default();
+        let back = self.back[target as usize].as_deref().unwrap_or_default();
+        Towards { target, table, back, lists }
     }
 
     #[cold]
@@ -235,6 +222,31 @@ impl Tables {
     }
 }
 
+/// The next hops of all switches towards one target.
+pub(super) struct Towards<'a> {
+    target: u32,
+    table: &'a [u32],
+    /// As in [`Tables`].
+    back: &'a [PortNo],
+    lists: &'a Lists,
+}
+
+impl<'a> Towards<'a> {
+    /// Those of switch `at` (dense): none at the target and where there is no path.
+    #[inline(always)]
+    pub(super) fn next_hops(&self, at: u32) -> &'a [PortNo] {
+        if at == self.target {
+            return &[];
+        }
+        let entry = self.table.get(at as usize).copied().unwrap_or(0);
+        if entry & ADJACENT == 0 {
+            return self.lists.get(entry);
+        }
+        let place = (entry & !ADJACENT) as usize;
+        self.back.get(place..=place).unwrap_or_default()
+    }
+}
+
 /// Next-hop lists, each different one stored once.
 ///
 /// In a tree a switch has very few of them (one per downlink, and "any uplink"), so a table of list numbers per destination is an order of
@@ -256,6 +268,7 @@ impl Lists {
         self.starts.windows(2).any(|w| w[1] - w[0] > 1)
     }
 
+    #[inline(always)]
     pub(super) fn get(&self, number: u32) -> &[PortNo] {
         &self.ports[self.starts[number as usize]..self.starts[number as usize + 1]]
     }

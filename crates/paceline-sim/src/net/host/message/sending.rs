@@ -140,7 +140,7 @@ impl Net {
     fn spread(&mut self, packet: &mut Packet, from: u32, to: u32, mut turn: Turn) {
         let (from, to) = (self.address_of(from), self.address_of(to));
         let mut path = std::mem::take(&mut self.path);
-        if self.routes.spray_path(from, to, &mut |n| turn.next(n), &mut path).is_ok() {
+        if self.routes.spray_path(from, to, |n| turn.next(n), &mut path).is_ok() {
             Self::set_path(packet, &path[1..]);
         }
         self.path = path;
