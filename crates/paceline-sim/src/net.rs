@@ -55,7 +55,7 @@ use crate::net::switch::special::Special;
 use crate::net::trace::Trace;
 use crate::packet::{Arena, Handle, INLINE_HOPS, LONG, NONE, Packet};
 use crate::record::{Counters, News, Pauses, PortCounts, Traffic};
-use crate::routing::Routes;
+use crate::routing::{Address, Routes};
 use crate::routing::by_node::NodeRoutes;
 use crate::scenario::{HostConfig, Scenario};
 
@@ -200,6 +200,8 @@ pub struct Net {
     /// Failing links, where there are any.
     pub(crate) failures: Option<Box<Failures>>,
     pub(crate) nics: Vec<Nic>,
+    /// By NIC, apart from what else is known of it: the far end's is asked for with each sprayed packet.
+    pub(crate) addresses: Box<[Address]>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) infos: Vec<FlowInfo>,
     pub(crate) receiving: ByNumber<Receiving>,

@@ -21,7 +21,7 @@ use choice::Choice;
 use config::RoutingConfig;
 use planes::Planes;
 use spraying::Choices;
-use tables::{Fabric, Lists, NONE, Tables};
+use tables::{End, Fabric, Lists, NONE, Tables};
 
 /// One NIC of a host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -199,7 +199,7 @@ impl Routes {
 
     /// Path of one sprayed packet from `src` to `dst` into `out` (cleared first), in the form of [`Routes::flow_path`].
     ///
-    /// `draw(n)` gives a number below n; it is asked once at each switch that has n > 1 next hops, in path order.
+    /// `draw(n)` gives a number below n (others count as n - 1); it is asked once at each switch that has n > 1 next hops, in path order.
     ///
     /// # Errors
     /// As [`Routes::flow_path`].
@@ -210,7 +210,7 @@ impl Routes {
         mut draw: impl FnMut(u32) -> u32,
         out: &mut Vec<PortNo>,
     ) -> Result<(), InputError> {
-        self.path(src, dst, out, |_, n| draw(n) % n)
+        self.path(src, dst, out, |_, n| draw(n).min(n - 1))
     }
 
     /// Paths that sprayed packets from `src` to `dst` take turns on: the product of the choices on the way over the first next hops, at
@@ -228,7 +228,7 @@ impl Routes {
     /// False when there is none.
     pub fn way_from(&mut self, switch: NodeId, dst: Address, key: u64, out: &mut Vec<PortNo>) -> bool {
         out.clear();
-        let Ok(to) = self.nic("destination", dst).copied() else { return false };
+        let Ok(to) = self.nic("destination", dst) else { return false };
         let mut at = switch;
         while at != to.peer {
             let hops = self.next_hops(at, to.peer);
@@ -278,17 +278,27 @@ impl Routes {
         !self.down[link as usize]
     }
 
-    #[inline]
-    fn nic(&self, field: &str, address: Address) -> Result<&PortInfo, InputError> {
+    fn nic(&self, field: &str, address: Address) -> Result<PortInfo, InputError> {
         let graph = &self.graph;
         let host = Some(address.host).filter(|host| (*host as usize) < graph.nodes() && graph.is_host(*host));
         let ports = host.map_or(&[][..], |host| graph.ports_of(host));
         match ports.get(address.nic as usize) {
-            Some(nic) if !self.down[nic.link as usize] => Ok(nic),
+            Some(nic) if !self.down[nic.link as usize] => Ok(*nic),
             nic => Err(no_nic(field, address, host.map(|_| ports.len()), nic.is_some())),
         }
     }
 
+    /// The switch that a NIC is linked to; None where there is no such NIC, its link is out, or no switch behind it.
+    #[inline(always)]
+    fn attached(&self, address: Address) -> Option<End> {
+        let (graph, host) = (&self.graph, address.host as usize);
+        let (first, next) = (*graph.first.get(host)?, *graph.first.get(host + 1)?);
+        let port = first + u32::from(address.nic);
+        let is_nic = port < next && graph.is_host(address.host);
+        Some(self.fabric.end(port as usize)).filter(|end| is_nic && end.to != NONE)
+    }
+
+    #[inline]
     fn path(
         &mut self,
         src: Address,
@@ -297,35 +307,43 @@ impl Routes {
         mut choose: impl FnMut(NodeId, u32) -> u32,
     ) -> Result<(), InputError> {
         out.clear();
-        let link_of = |nic: &PortInfo| (nic.link, nic.peer, nic.peer_port);
-        let (link, mut at, _) = self.nic("source", src).map(link_of)?;
-        let (last_link, last, last_port) = self.nic("destination", dst).map(link_of)?;
+        let [Some(from), Some(to)] = [src, dst].map(|address| self.attached(address)) else {
+            return self.path_past_switches(src, dst, out);
+        };
         if src.host == dst.host {
-            return Err(no_path(src, dst, "source and destination are the same host").allowed("two different hosts"));
+            return Err(same_host(src, dst));
         }
         out.push(src.nic);
-        if link == last_link {
-            return Ok(()); // two hosts back to back
-        }
-        let Self { graph, fabric, tables, lists, .. } = self;
-        let target = fabric.dense[last as usize];
-        if target == NONE {
-            return Err(no_path(src, dst, "no path")); // a host between them, which does not forward
-        }
-        let towards = tables.towards(target, fabric, lists);
-        while at != last {
-            let port = match *towards.next_hops(fabric.dense[at as usize]) {
+        let Self { fabric, tables, lists, .. } = self;
+        let towards = tables.towards(to.to, fabric, lists);
+        let mut at = from.to;
+        while at != to.to {
+            let port = match *towards.next_hops(at) {
                 [] => return Err(no_path(src, dst, "no path")),
                 [only] => only,
-                ref hops => hops[choose(at, hops.len() as u32) as usize],
+                ref hops => hops[choose(fabric.switches[at as usize], hops.len() as u32) as usize],
             };
             if out.len() + 1 == MAX_LINKS_OF_PATH {
                 return Err(no_path(src, dst, "path too long").allowed("at most 255 links"));
             }
             out.push(port);
-            at = graph.ports_of(at)[port as usize].peer;
+            at = fabric.behind(at, port);
         }
-        out.push(last_port);
+        out.push(to.back);
+        Ok(())
+    }
+
+    /// As [`Routes::path`], where a NIC is not linked to a switch: to no host but the one at the other end of its link.
+    #[cold]
+    fn path_past_switches(&self, src: Address, dst: Address, out: &mut Vec<PortNo>) -> Result<(), InputError> {
+        let (from, to) = (self.nic("source", src)?, self.nic("destination", dst)?);
+        if src.host == dst.host {
+            return Err(same_host(src, dst));
+        }
+        if from.link != to.link {
+            return Err(no_path(src, dst, "no path")); // hosts do not forward
+        }
+        out.push(src.nic);
         Ok(())
     }
 }
@@ -342,6 +360,11 @@ fn no_nic(field: &str, address: Address, nics: Option<usize>, is_down: bool) -> 
         Some(_) if is_down => bad("the link of this NIC is down"),
         Some(nics) => bad("no such NIC").allowed(format!("NICs below {nics}")),
     }
+}
+
+#[cold]
+fn same_host(src: Address, dst: Address) -> InputError {
+    no_path(src, dst, "source and destination are the same host").allowed("two different hosts")
 }
 
 #[cold]

@@ -33,7 +33,7 @@ use crate::net::switch::pint::Pint;
 use crate::net::switch::special::Special;
 use crate::packet::{Arena, NONE, PINT, ROUTED};
 use crate::record::{Counters, News, PortCounts, Traffic};
-use crate::routing::Routes;
+use crate::routing::{Address, Routes};
 use crate::routing::by_node::NodeRoutes;
 use crate::scenario::{self, BufferModel, PathChoice, QueueRecords, Scenario, Window};
 
@@ -76,6 +76,8 @@ impl Net {
         let int_multiple = scenario.int_units(nic_rate);
         let (tiers, port_tier) = tiers(&graph);
         let nic_rates: Vec<_> = nics.iter().map(|n| graph.ports[n.port as usize].rate).collect();
+        let of_host = |port: u32, host| Address { host, nic: (port - graph.first[host as usize]) as u16 };
+        let addresses = nics.iter().map(|n| of_host(n.port, graph.ports[n.port as usize].node)).collect();
         let shared = Shared { rates, int_multiple };
         let (rtt_ns, bdp) = match scenario.host.base_rtt {
             Some(rtt) => (rtt.as_ns().max(1), (u128::from(nic_rate) * u128::from(rtt.0) / 8_000_000_000_000) as u64),
@@ -117,6 +119,7 @@ impl Net {
             failures: Failures::new(&scenario, draw(Purpose::Spray)),
             error_rate: graph.ports.iter().map(|p| p.error_rate).collect(),
             nics,
+            addresses,
             flows: Vec::new(),
             infos: Vec::new(),
             receiving: ByNumber::new(0, Receiving::default()),

@@ -17,6 +17,15 @@ struct Edge {
     back: PortNo,
 }
 
+/// What a port is linked to, if that is a switch and the link is up.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    /// Dense number of the switch; [`NONE`] where it is a host, or out of reach.
+    pub(super) to: u32,
+    /// That switch's port back.
+    pub(super) back: PortNo,
+}
+
 /// The switches and the links among them that are up.
 pub(super) struct Fabric {
     order: NextHopOrder,
@@ -24,6 +33,10 @@ pub(super) struct Fabric {
     pub(super) switches: Vec<NodeId>,
     /// Dense number of each node, [`NONE`] for hosts.
     pub(super) dense: Vec<u32>,
+    /// By port of the network. What paths are walked by has to be small: they are looked up for each sprayed packet.
+    ends: Vec<End>,
+    /// First of its ports, by dense number.
+    first_port: Vec<u32>,
     /// Edges of switch `s` are `edges[first[s]..first[s + 1]]`, in the order in which the search follows them.
     first: Vec<u32>,
     edges: Vec<Edge>,
@@ -63,7 +76,22 @@ impl Fabric {
             first.push(edges.len() as u32);
         }
         let search = Search { ports: vec![0; edges.len()], ..Search::default() };
-        Self { order, switches, dense, first, edges, search }
+        let to = |p: &PortInfo| if down[p.link as usize] { NONE } else { dense[p.peer as usize] };
+        let ends = graph.ports.iter().map(|p| End { to: to(p), back: p.peer_port }).collect();
+        let first_port = switches.iter().map(|&node| graph.first[node as usize]).collect();
+        Self { order, switches, dense, ends, first_port, first, edges, search }
+    }
+
+    /// What a port (of the network) is linked to.
+    #[inline(always)]
+    pub(super) fn end(&self, port: usize) -> End {
+        self.ends[port]
+    }
+
+    /// The switch (dense) behind a port of another.
+    #[inline(always)]
+    pub(super) fn behind(&self, switch: u32, port: PortNo) -> u32 {
+        self.ends[self.first_port[switch as usize] as usize + usize::from(port)].to
     }
 
     /// Searches from switch `target` (dense) and leaves every switch's next hops towards it, ordered, in the scratch space.

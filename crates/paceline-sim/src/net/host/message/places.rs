@@ -9,7 +9,6 @@ use std::collections::BinaryHeap;
 use paceline_proto::transport::message::Endpoint;
 
 use super::{Messages, endpoint};
-use crate::graph::NodeId;
 use crate::net::Net;
 use crate::net::flow::{FlowInfo, Receiving, SLOT_MASK};
 use crate::packet::{INLINE_HOPS, NONE};
@@ -146,12 +145,5 @@ impl Net {
         let nic = |a: Address| self.ports[self.graph.port_index(a.host, a.nic)].nic;
         let ports = [flow.sport, flow.spec.dport];
         Incoming { place: NONE, from: nic(src), to: nic(dst), id: flow.id, class: flow.spec.class, ports }
-    }
-
-    /// The address of a NIC.
-    pub(crate) fn address_of(&self, nic: u32) -> Address {
-        let port = self.nics[nic as usize].port;
-        let host: NodeId = self.ports[port as usize].node;
-        Address { host, nic: (port - self.first[host as usize]) as u16 }
     }
 }

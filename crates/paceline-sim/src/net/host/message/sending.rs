@@ -101,7 +101,7 @@ impl Net {
         }
         let h = self.arena.alloc(packet);
         if self.failures.is_some() {
-            let carried = Carried::new([nic, peer].map(|nic| self.address_of(nic)), ports, id, turn);
+            let carried = Carried::new([nic, peer].map(|nic| self.addresses[nic as usize]), ports, id, turn);
             self.failures.iter_mut().for_each(|f| f.carry(h, carried));
         }
         let words = self.arena.int(h);
@@ -123,7 +123,7 @@ impl Net {
     fn spray_turn(&mut self, nic: u32, peer: u32, id: u64, header: &Header, mut turns: Turns) -> Turn {
         let back = header.is(TO_SENDER);
         if turns.paths == 0 {
-            let (from, to) = (self.address_of(nic), self.address_of(peer));
+            let [from, to] = [nic, peer].map(|nic| self.addresses[nic as usize]);
             turns.paths = self.routes.paths(from, to, &mut self.path);
         }
         let mut number = 0;
@@ -138,7 +138,7 @@ impl Net {
 
     /// A path for a packet from one NIC to another.
     fn spread(&mut self, packet: &mut Packet, from: u32, to: u32, mut turn: Turn) {
-        let (from, to) = (self.address_of(from), self.address_of(to));
+        let [from, to] = [from, to].map(|nic| self.addresses[nic as usize]);
         let mut path = std::mem::take(&mut self.path);
         if self.routes.spray_path(from, to, |n| turn.next(n), &mut path).is_ok() {
             Self::set_path(packet, &path[1..]);

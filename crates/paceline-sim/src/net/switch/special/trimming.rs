@@ -238,7 +238,7 @@ impl Net {
                 Err(lost_at) => return self.lose_to_failure(lost_at, h),
             }
         } else {
-            let address = self.address_of(sender);
+            let address = self.addresses[sender as usize];
             let mut path = std::mem::take(&mut self.path);
             let found = self.routes.way_from(node, address, key, &mut path);
             if !found || path.len() > INLINE_HOPS {
