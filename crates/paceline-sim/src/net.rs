@@ -55,8 +55,8 @@ use crate::net::switch::special::Special;
 use crate::net::trace::Trace;
 use crate::packet::{Arena, Handle, INLINE_HOPS, LONG, NONE, Packet};
 use crate::record::{Counters, News, Pauses, PortCounts, Traffic};
-use crate::routing::{Address, Routes};
 use crate::routing::by_node::NodeRoutes;
+use crate::routing::{Address, Routes};
 use crate::scenario::{HostConfig, Scenario};
 
 /// How an engine learns what the model started. Static dispatch: this is the hot path.

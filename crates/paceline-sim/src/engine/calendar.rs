@@ -60,7 +60,7 @@ pub(super) struct Calendar {
     occupied: Vec<u64>,
     /// By bucket: a list of what it has no room for.
     crowded: Vec<u32>,
-    crowds: Chains<Event, BLOCK>,
+    crowds: Chains<[u64; 3], BLOCK>,
     /// The bucket being worked on, counted from time 0.
     bucket: u64,
     /// Its events, in order: how many they are (there is more room), and how many have been taken.
@@ -123,7 +123,7 @@ impl Calendar {
             self.filled += 1;
         } else if bucket - self.bucket < self.buckets.len() as u64 {
             let slot = bucket as usize & (self.buckets.len() - 1);
-            self.crowds.add(&mut self.crowded[slot], event);
+            self.crowds.add(&mut self.crowded[slot], event.into());
         } else {
             self.far.push(Reverse(event));
         }
@@ -137,9 +137,8 @@ impl Calendar {
         let near = self.next_occupied().and_then(|bucket| {
             let slot = bucket as usize & (self.buckets.len() - 1);
             let held = self.buckets[slot].iter().take(usize::from(self.held[slot]));
-            let blocks = self.crowds.blocks(self.crowded[slot]);
-            let crowd = blocks.flat_map(|(first, held)| &self.crowds.items()[first as usize..][..held]);
-            held.chain(crowd).map(|e| e.0).min()
+            let crowd = self.crowds.blocks(self.crowded[slot]).flatten();
+            held.map(|event| event.0).chain(crowd.map(|[at, ..]| *at)).min()
         });
         near.into_iter().chain(self.far.peek().map(|Reverse(e)| e.0)).min()
     }
@@ -235,9 +234,7 @@ impl Calendar {
     fn sort_many(&mut self, slot: usize, held: usize) {
         self.current.clear();
         self.current.extend_from_slice(&self.buckets[slot][..held]);
-        for (first, held) in self.crowds.blocks(self.crowded[slot]) {
-            self.current.extend_from_slice(&self.crowds.items()[first as usize..][..held]);
-        }
+        self.current.extend(self.crowds.blocks(self.crowded[slot]).flatten().copied().map(Event::from));
         self.crowds.clear(&mut self.crowded[slot]);
         while let Some(Reverse(event)) = self.far.peek()
             && event.0 >> self.shift <= self.bucket

@@ -1,6 +1,11 @@
 //! Many short lists in one pool: chains of small blocks, so that only what is on the lists takes memory and a run allocates
 //! only while it grows.
 
+use std::marker::PhantomData;
+
+use wide::bytemuck::{self, Pod};
+use wide::u64x8;
+
 use crate::packet::prefetch;
 
 /// End of a chain: block 0 is never used.
@@ -12,15 +17,23 @@ pub(super) const EMPTY: u32 = 0;
 /// The pool of all lists; a list fills one block of `BLOCK` items after the other.
 #[derive(Debug)]
 pub(super) struct Chains<T, const BLOCK: usize> {
-    items: Vec<T>,
+    /// The blocks, as cache lines: in a vector of items, aligned to items only, most short lists would lie across two.
+    lines: Vec<u64x8>,
+    of: PhantomData<T>,
     /// The block before each block in its list, or the next in the list of free ones.
     next: Vec<u32>,
     free: u32,
 }
 
-impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
+impl<T: Pod, const BLOCK: usize> Chains<T, BLOCK> {
+    /// Cache lines of a block.
+    const LINES: usize = {
+        assert!((BLOCK * size_of::<T>()).is_multiple_of(size_of::<u64x8>()));
+        BLOCK * size_of::<T>() / size_of::<u64x8>()
+    };
+
     pub(super) fn new() -> Self {
-        Self { items: vec![T::default(); BLOCK], next: vec![END], free: END }
+        Self { lines: vec![u64x8::ZERO; Self::LINES], of: PhantomData, next: vec![END], free: END }
     }
 
     /// Adds an item to a list whose last block has room. False, and nothing done, where it has none: then
@@ -32,7 +45,7 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
             return false;
         }
         *list += 1;
-        self.items[end] = item;
+        self.items_mut()[end] = item;
         true
     }
 
@@ -46,7 +59,7 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
             self.free = std::mem::replace(&mut self.next[block as usize], before);
             block as usize
         };
-        self.items[block * BLOCK] = item;
+        self.items_mut()[block * BLOCK] = item;
         *list = (block * BLOCK) as u32 + 1;
     }
 
@@ -54,7 +67,7 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, before: u32) -> usize {
-        self.items.extend([T::default(); BLOCK]);
+        self.lines.resize(self.lines.len() + Self::LINES, u64x8::ZERO);
         self.next.push(before);
         self.next.len() - 1
     }
@@ -63,7 +76,7 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
     #[inline(always)]
     pub(super) fn fetch(&self, list: u32) {
         let end = list as usize;
-        if let (Some(item), Some(next)) = (self.items.get(end), self.next.get(end / BLOCK)) {
+        if let (Some(item), Some(next)) = (self.items().get(end), self.next.get(end / BLOCK)) {
             prefetch(item);
             prefetch(next);
         }
@@ -80,32 +93,37 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
     pub(super) fn extend(&mut self, list: &mut u32, items: &[T]) {
         let end = *list as usize;
         let (in_last, rest) = items.split_at(items.len().min(end.next_multiple_of(BLOCK) - end));
-        self.items[end..end + in_last.len()].copy_from_slice(in_last);
+        self.items_mut()[end..end + in_last.len()].copy_from_slice(in_last);
         *list += in_last.len() as u32;
         for block in rest.chunks(BLOCK) {
             self.open_block(list, block[0]);
             let first = *list as usize - 1;
-            self.items[first..first + block.len()].copy_from_slice(block);
+            self.items_mut()[first..first + block.len()].copy_from_slice(block);
             *list += block.len() as u32 - 1;
         }
     }
 
     /// The pool: what is at each place.
     #[inline(always)]
-    pub(super) fn items(&self) -> &[T] {
-        &self.items
+    fn items(&self) -> &[T] {
+        bytemuck::cast_slice(&self.lines)
     }
 
-    /// The blocks of a list, the last one first: each one's first place in the pool, and how many items it holds.
     #[inline(always)]
-    pub(super) fn blocks(&self, list: u32) -> impl Iterator<Item = (u32, usize)> {
+    fn items_mut(&mut self) -> &mut [T] {
+        bytemuck::cast_slice_mut(&mut self.lines)
+    }
+
+    /// The blocks of a list, the last one first: what each of them holds.
+    #[inline(always)]
+    pub(super) fn blocks(&self, list: u32) -> impl Iterator<Item = &[T]> {
         let mut end = list as usize;
         std::iter::from_fn(move || {
             let block = end.checked_sub(1)? / BLOCK;
-            let held = end - block * BLOCK;
+            let held = &self.items()[block * BLOCK..end];
             let before = self.next[block] as usize;
             end = if before == END as usize { 0 } else { (before + 1) * BLOCK };
-            Some(((block * BLOCK) as u32, held))
+            Some(held)
         })
     }
 
@@ -136,11 +154,11 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         self.free = last as u32;
         let full = if before == END as usize { 0 } else { self.drain_full(before, out) };
         if out.len() < full + BLOCK {
-            out.resize(full + BLOCK, T::default());
+            out.resize(full + BLOCK, T::zeroed());
         }
         // Lengths that are known to the compiler. The second half, on a cache line of its own, is mostly cold where few items come at once.
         let (first, half) = (last * BLOCK, BLOCK / 2);
-        let (from, to) = (&self.items[first..first + BLOCK], &mut out[full..full + BLOCK]);
+        let (from, to) = (&self.items()[first..first + BLOCK], &mut out[full..full + BLOCK]);
         to[..half].copy_from_slice(&from[..half]);
         if end - first > half {
             to[half..].copy_from_slice(&from[half..]);
@@ -159,11 +177,11 @@ impl<T: Copy + Default, const BLOCK: usize> Chains<T, BLOCK> {
         }
         let items = blocks * BLOCK;
         if out.len() < items {
-            out.resize(items, T::default());
+            out.resize(items, T::zeroed());
         }
         let mut block = last;
         for place in out[..items].chunks_exact_mut(BLOCK).rev() {
-            place.copy_from_slice(&self.items[block * BLOCK..(block + 1) * BLOCK]);
+            place.copy_from_slice(&self.items()[block * BLOCK..(block + 1) * BLOCK]);
             let before = std::mem::replace(&mut self.next[block], self.free);
             self.free = block as u32;
             block = before as usize;

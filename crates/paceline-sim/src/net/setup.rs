@@ -33,8 +33,8 @@ use crate::net::switch::pint::Pint;
 use crate::net::switch::special::Special;
 use crate::packet::{Arena, NONE, PINT, ROUTED};
 use crate::record::{Counters, News, PortCounts, Traffic};
-use crate::routing::{Address, Routes};
 use crate::routing::by_node::NodeRoutes;
+use crate::routing::{Address, Routes};
 use crate::scenario::{self, BufferModel, PathChoice, QueueRecords, Scenario, Window};
 
 impl Net {
