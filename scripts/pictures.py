@@ -94,6 +94,7 @@ PICTURES = {
     "comparison-loads-small": _reproduced("C1", "C1-loads-small"),
     "hpcc-page-websearch30": _reproduced("H1", "H1-websearch30-p95"),
     "hpcc-page-reference": _reproduced("H2", "H2-reference"),
+    "hpcc-page-joining": _reproduced("H15", "H15-queue"),
 }
 """By the name of the file in docs/images."""
 

@@ -61,6 +61,11 @@ _MARKING: Final = Ecn(k_min="400KB", k_max="1600KB", p_max=0.2)
 _STEP: Final = Ecn(k_min="300KB", k_max="300KB", p_max=1.0)
 
 
+def marking(scheme: str) -> Ecn:
+    """How switches mark packets under a scheme."""
+    return _STEP if scheme == "dctcp" else _MARKING
+
+
 @dataclass(frozen=True)
 class Window:
     """How long flows arrive, from when on they are measured, and how often with another seed."""
@@ -155,7 +160,7 @@ def scenario(workload: str, load: int, scheme: str, window: Window, variant: Var
     return Scenario(
         name=f"{workload}{load}-{scheme}",
         topology=HpccFat320(),
-        switch=Switch(buffer="32MiB", ecn=_STEP if scheme == "dctcp" else _MARKING),
+        switch=Switch(buffer="32MiB", ecn=marking(scheme)),
         # The reference has no timeout, and nothing is lost here. Its script gives TIMELY, and DCQCN without a window,
         # ACKs that no pause stops at hosts (ACK_HIGH_PRIO 1); nothing is paused here either: docs/hpcc-page.md.
         host=Host(ack_priority=variant.ack_priority, rto="off"),
