@@ -92,6 +92,7 @@ PICTURES = {
     "buffer-sizing-storage-p99-tcp": _reproduced("E35", "E35-slowdown"),
     "comparison-sizes-60": _reproduced("C1", "C1-sizes-60"),
     "comparison-loads-small": _reproduced("C1", "C1-loads-small"),
+    "aeolus-oversubscribed": _reproduced("A9", "A9-lost"),
     "hpcc-page-websearch30": _reproduced("H1", "H1-websearch30-p95"),
     "hpcc-page-reference": _reproduced("H2", "H2-reference"),
     "hpcc-page-joining": _reproduced("H15", "H15-queue"),

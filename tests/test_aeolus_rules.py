@@ -1,4 +1,4 @@
-"""The rules of A1 to A5 on data: published statements, an independent model's measurements, and altered ones."""
+"""The rules of A1 to A5 and A9 on data: published statements, an independent model's measurements, and altered ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from paceline.experiments.aeolus import goodput, incast, loads, timeouts
+from paceline.experiments.aeolus import goodput, incast, loads, oversubscribed, timeouts
 from paceline.reproduce.claims import Claim, Place
 
 # Measured with a small independent model of the same transports (one seed, rounded): mean and p99 slowdown at
@@ -174,6 +174,25 @@ def test_values_that_are_not_there_hold_nothing(rule) -> None:
     claims = rule({})
     assert any(claim.limits for claim in claims)
     assert all(math.isnan(claim.value) and not claim.holds for claim in claims)
+
+
+def test_losses_in_the_core_have_to_be_there_and_to_grow() -> None:
+    values: dict[Place, float] = {}
+    for variant, (_, ratios) in oversubscribed.LOADS.items():
+        for workload in oversubscribed.TRAFFIC:
+            for name in oversubscribed.SCHEMES:
+                for ratio in ratios:
+                    place = (variant, workload, name, ratio)
+                    values[*place, "unscheduled", "core"] = ratio - 1.0
+                    values[*place, "lost"] = 100 * (ratio - 1.0)
+    claims = oversubscribed.rule(values)
+    judged = [claim for claim in claims if claim.limits]
+    assert len(judged) == 2 * 2 * 2 * (2 + 1), "two claims, workloads and schemes; two networks, and one at load 0.4"
+    assert failing(claims) == set()
+    values["default", "websearch", "ndp_aeolus", 4, "lost"] = 0.0
+    values["default", "websearch", "ndp_aeolus", 1, "unscheduled", "core"] = 3.0
+    wrong = {f"websearch.ndp_aeolus.{what}" for what in ("4.lost", "2.more", "4.more")}
+    assert failing(oversubscribed.rule(values)) == wrong
 
 
 def test_table_4_of_the_docs_is_what_is_on_record():

@@ -1,4 +1,4 @@
-"""The runs of A1 to A8: networks, plans, what is measured of a run, and one result from end to end."""
+"""The runs of A1 to A9: networks, plans, what is measured of a run, and one result from end to end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from paceline import analysis, experiments
-from paceline.experiments.aeolus import goodput, guarantees, incast, timeouts
+from paceline.experiments.aeolus import goodput, guarantees, incast, oversubscribed, timeouts
 from paceline.experiments.aeolus.measures import facts
 from paceline.experiments.aeolus.networks import fat_tree, flat_spine_leaf, spine_leaf
 from paceline.experiments.aeolus.schemes import STACKS, priority_queueing, scenario
@@ -86,6 +86,27 @@ def test_transmissions_are_accounted_for(tmp_path) -> None:
     assert seen.sent - seen.delivered <= lost  # control packets may be among the lost
     assert 0 < seen.duplicates < 1 - seen.efficiency
     assert seen.delivered_bytes / seen.delivered == pytest.approx(400_000 / 274, rel=0.01)
+
+
+@pytest.mark.parametrize("name", oversubscribed.SCHEMES)
+def test_losses_are_told_by_place(tmp_path, name: str) -> None:
+    """With one spine two hosts of a leaf meet on its uplink, and two at the leaf of their receiver on its link."""
+    rows = [FlowRow(src=src, dst=8 + src, bytes="20KB") for src in (0, 1)]
+    rows += [FlowRow(src=src, dst=31, bytes="20KB") for src in (24, 25)]
+    run = scenario("losses", oversubscribed.SCHEMES[name], flat_spine_leaf(1), [Flows(rows=rows)], buffer="200KB")
+    results = simulate(run, out=tmp_path / "run", progress="none")
+    seen, counters = oversubscribed.losses(results), results.summary["counters"]
+    assert seen.core["unscheduled"] > 0
+    assert seen.last["unscheduled"] > 0
+    assert seen.core["unscheduled"] + seen.last["unscheduled"] == counters["drops_unscheduled"]
+    assert seen.core["scheduled"] == seen.last["scheduled"] == 0
+    assert sum(seen.sent.values()) == counters["data_packets"]
+
+
+@pytest.mark.parametrize(("ratio", "spines"), oversubscribed.SPINES.items())
+def test_hosts_have_so_many_times_what_their_uplinks_carry(ratio: int, spines: int) -> None:
+    net = flat_spine_leaf(spines)
+    assert (net.host_rate, net.hosts_per_leaf) == (net.fabric_rate, ratio * net.spines)
 
 
 def test_percentiles_of_few_values_are_the_largest() -> None:

@@ -17,7 +17,7 @@ from paceline.reproduce.model import Experiment
 
 _MODULES = (
     *(f"hpcc_page.{name}" for name in ("headers", "slowdown", "asymmetry", "joining")),
-    *(f"aeolus.{name}" for name in ("timeouts", "incast", "goodput", "loads", "guarantees")),
+    *(f"aeolus.{name}" for name in ("timeouts", "incast", "goodput", "loads", "guarantees", "oversubscribed")),
     *(f"buffer_sizing.{name}" for name in ("flooding", "storage")),
     *(f"cee.{name}.experiments" for name in ("hotspot", "roundtrips", "queries", "programs")),
     *(f"cee.{name}" for name in ("deadlock", "matrix")),

@@ -173,7 +173,7 @@ def judge_a7(runs: Runs, _scale: Scale) -> list[Verdict]:
     for name in _SAFE:
         chosen = runs.where(scheme=name)
         lost = sum(facts(run).scheduled_drops for run in chosen)
-        text = f"{STACKS[name].title}: scheduled and control packets lost in all its runs"
+        text = f"{STACKS[name].title}: scheduled and control packets lost in all its runs of A1 to A5"
         found.append(judge.exact(f"A7.{name}.scheduled_drops", text, 0, lost))
         dropped = sum(facts(run).unscheduled_drops for run in chosen)
         text = f"{STACKS[name].title}: unscheduled packets lost in the same runs"

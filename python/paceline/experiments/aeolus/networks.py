@@ -21,10 +21,13 @@ def spine_leaf() -> LeafSpine:
     )
 
 
-def flat_spine_leaf() -> LeafSpine:
-    """8 leaves, 8 spines, 64 hosts, all links alike and nothing oversubscribed; base RTT 4.12 µs."""
+def flat_spine_leaf(spines: int = 8) -> LeafSpine:
+    """8 leaves, 8 spines, 64 hosts, all links alike and nothing oversubscribed; base RTT 4.12 µs.
+
+    With ``spines`` of which there are fewer the core carries less than the hosts.
+    """
     return LeafSpine(
-        leaves=8, spines=8, hosts_per_leaf=8, host_rate="100Gbps", fabric_rate="100Gbps", link_delay="450ns"
+        leaves=8, spines=spines, hosts_per_leaf=8, host_rate="100Gbps", fabric_rate="100Gbps", link_delay="450ns"
     )
 
 
