@@ -9,7 +9,7 @@ import pytest
 
 from paceline import experiments
 from paceline.experiments.buffer_sizing import flooding, measures, storage
-from paceline.experiments.buffer_sizing.testbed import FORMS, STACKS, network, scenario
+from paceline.experiments.buffer_sizing.testbed import FORMS, PFC_ALPHA, STACKS, network, scenario
 from paceline.queries import groups
 from paceline.reproduce.claims import Claim, Place
 from paceline.reproduce.model import Scale
@@ -257,6 +257,26 @@ def test_without_stages_hpcc_is_reported_beside_and_the_baselines_are_not_said_t
     assert ("dcqcn.p99", "max_stage_0") not in found
 
 
+def test_the_threshold_of_pfc_is_varied_over_rdma_alone_and_in_two_results() -> None:
+    """E28 and E36 tell whether it matters; the others need no runs of it but where all of the storage traffic is."""
+    for stacks in PFC_ALPHA.values():
+        for name, stack in stacks.items():
+            switch = scenario("x", stack, [], stop_us=2, warmup_us=1).switch
+            default = scenario("x", STACKS[name], [], stop_us=2, warmup_us=1).switch
+            assert (default.pfc.alpha, switch.pfc.alpha) == (0.125, 0.11)
+            assert replace(switch, pfc=default.pfc) == default
+    rdma = {p.key["scheme"] for p in flooding.over_rdma(Scale.TINY) if p.key["variant"] in PFC_ALPHA}
+    assert rdma == {"hpcc_rdma", "dcqcn"}
+    assert not any(p.key["variant"] in PFC_ALPHA for p in flooding.with_forms(Scale.TINY))
+    told = {claim.id for claim in _queue_claims() if claim.variant in PFC_ALPHA}
+    assert told
+    assert all(name.startswith("hpcc_rdma.") for name in told)
+
+
+def _queue_claims() -> list[Claim]:
+    return list(storage.and_forms(storage.hpcc_queue_rule, PFC_ALPHA)({}))
+
+
 def test_figures_of_the_flood_show_what_their_results_are_about(monkeypatch: pytest.MonkeyPatch) -> None:
     """E27, E28 and E32 were tables of up to 60 rows alone."""
     values = published()
@@ -281,6 +301,6 @@ def test_figures_of_the_flood_show_what_their_results_are_about(monkeypatch: pyt
 
 def test_every_variant_on_a_page_is_explained() -> None:
     """A new one without a line in ``ABOUT`` would stand in tables as a name that nobody can look up."""
-    assert {*flooding.KNOBS, *FORMS} <= set(flooding.ABOUT)
-    varied = {*storage.VARIANTS, *storage.HPCC, *storage.DCQCN, *FORMS} - {"default"}
+    assert {*flooding.KNOBS, *FORMS, *PFC_ALPHA} <= set(flooding.ABOUT)
+    varied = {*storage.VARIANTS, *storage.HPCC, *storage.DCQCN, *FORMS, *PFC_ALPHA} - {"default"}
     assert varied <= set(storage.ABOUT)

@@ -24,6 +24,8 @@ from paceline.experiments.buffer_sizing.testbed import (
     FORMS,
     HPCC_STACK,
     NEW_RENO_STACK,
+    PFC_ALPHA,
+    PFC_TITLES,
     STACKS,
     Stack,
     scenario,
@@ -103,6 +105,7 @@ ABOUT: Final[Mapping[str, str]] = {
     "min_window_1": "HPCC with NewReno's lowest window of 1 segment",
     "min_window_2": "HPCC with a lowest window of 2 segments",
     **FORM_TITLES,
+    **PFC_TITLES,
 }
 
 BATCHES: Final = (1, 2, 5, 8, 10, 16)
@@ -150,6 +153,7 @@ VARIANTS: Final[Mapping[str, Mapping[str, Stack]]] = {
     "default": STACKS,
     **KNOBS,
     **FORMS,
+    **PFC_ALPHA,
     **{variant: stacks for variant, (_, stacks) in BATCHED.items()},
 }
 
@@ -195,8 +199,9 @@ def with_forms(scale: Scale) -> Sequence[Point]:
 
 
 def over_rdma(scale: Scale) -> Sequence[Point]:
-    """Those over RDMA."""
-    return [p for p in with_forms(scale) if p.key["scheme"] in ("hpcc_rdma", "dcqcn")]
+    """Those over RDMA, and those with another threshold of PFC."""
+    chosen = ("default", *FORMS, *PFC_ALPHA)
+    return [p for p in plan(scale) if p.key["variant"] in chosen and p.key["scheme"] in ("hpcc_rdma", "dcqcn")]
 
 
 def batches(scale: Scale) -> Sequence[Point]:
@@ -227,6 +232,7 @@ def measure(runs: Runs) -> Values:
             parts = windows(chosen)
             # The one link that all queries cross is the busiest of those to servers.
             found[(*place, "busy")] = sum(float(p.carried("tor->host").max()) for p in parts) / len(parts) * 100
+            found[(*place, "pauses")] = sum(p.count("pauses") for p in parts) / len(parts)
             for what in ("drops", "timeouts"):
                 found[(*place, what)] = sum(p.count(what) for p in parts) / len(parts)
                 found[(*place, f"{what}_warmup")] = sum(getattr(p.warmup, what) for p in parts) / len(parts)
@@ -257,10 +263,11 @@ def _fairness(values: Values, ours: str, other: str) -> list[Claim]:
 
 
 def rdma_rate_rule(values: Values) -> list[Claim]:
-    """E28: the victim's rate over RDMA, and how fair that is."""
+    """E28: the victim's rate over RDMA, how fair that is, and what PFC's threshold is worth."""
     found = []
-    for variant in ("default", *FORMS):
-        over = ratio(values, (variant, "hpcc_rdma", "qps"), ("default", "dcqcn", "qps"))
+    for variant in ("default", *FORMS, *PFC_ALPHA):
+        of_dcqcn = variant if variant in PFC_ALPHA else "default"
+        over = ratio(values, (variant, "hpcc_rdma", "qps"), (of_dcqcn, "dcqcn", "qps"))
         text = "victim: queries answered per second, HPCC over DCQCN"
         limits = judge.between(1.2, 2) if variant == "default" else None
         found.append(Claim("ratio", text, over, limits, published=1.5, variant=variant))
@@ -268,6 +275,10 @@ def rdma_rate_rule(values: Values) -> list[Claim]:
     for variant, name in (("default", "hpcc_rdma"), *((v, "hpcc_rdma") for v in FORMS), ("default", "dcqcn")):
         text = f"bottleneck under {STACKS[name].title}, % of the time busy"
         found.append(Claim(f"{name}.busy", text, at(values, variant, name, "busy"), variant=variant))
+    for variant in ("default", *PFC_ALPHA):
+        for name in ("hpcc_rdma", "dcqcn"):
+            text = f"{STACKS[name].title}: pause frames after the warm-up"
+            found.append(Claim(f"{name}.pauses", text, at(values, variant, name, "pauses"), variant=variant))
     return found
 
 

@@ -20,7 +20,16 @@ from paceline.experiments.buffer_sizing.measures import (
     windows,
     with_warmup,
 )
-from paceline.experiments.buffer_sizing.testbed import FORM_TITLES, FORMS, STACKS, Stack, scenario, variant_remarks
+from paceline.experiments.buffer_sizing.testbed import (
+    FORM_TITLES,
+    FORMS,
+    PFC_ALPHA,
+    PFC_TITLES,
+    STACKS,
+    Stack,
+    scenario,
+    variant_remarks,
+)
 from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import (
@@ -102,6 +111,7 @@ settings are the HPCC paper's, which has several."""
 
 ABOUT: Final = {
     **FORM_TITLES,
+    **PFC_TITLES,
     "eta_0.9": "HPCC aims at 90 % of a link instead of 95 %",
     "eta_1": "HPCC aims at all of a link instead of 95 %",
     "slow_start": "HPCC's new connections begin at a tenth of the line rate",
@@ -133,6 +143,7 @@ def plan(scale: Scale) -> Sequence[Point]:
     others = [(v, "hpcc_rdma", _varied("hpcc_rdma", s)) for v, s in HPCC.items()]
     others += [(v, "dcqcn", _varied("dcqcn", s)) for v, s in DCQCN.items()]
     others += [(variant, name, stack) for variant, stacks in FORMS.items() for name, stack in stacks.items()]
+    others += [(variant, "hpcc_rdma", stacks["hpcc_rdma"]) for variant, stacks in PFC_ALPHA.items()]
     for variant, name, stack in others:
         run = scenario(f"storage-{name}-{variant}", stack, [_work(Setup(), scale)], stop_us=stop, warmup_us=warmup)
         key = {"scheme": name, "variant": variant}
@@ -175,6 +186,11 @@ def with_forms(scale: Scale) -> Sequence[Point]:
     return [p for p in plan(scale) if p.key["variant"] in ("default", *FORMS)]
 
 
+def with_pfc(scale: Scale) -> Sequence[Point]:
+    """Those, HPCC's other forms, and HPCC over RDMA with another threshold of PFC."""
+    return [p for p in plan(scale) if p.key["variant"] in ("default", *FORMS, *PFC_ALPHA)]
+
+
 def with_dcqcn(scale: Scale) -> Sequence[Point]:
     """The runs without variants, and those of DCQCN as its own paper has it."""
     return [p for p in plan(scale) if p.key["variant"] in ("default", *DCQCN)]
@@ -183,7 +199,7 @@ def with_dcqcn(scale: Scale) -> Sequence[Point]:
 def measure(runs: Runs) -> Values:
     """Slowdowns by query size, and queues, by scheme; those of a variant of one scheme begin with its name."""
     found = dict(_measure(runs.where(variant="default")))
-    for variant in (*FORMS, *DCQCN):
+    for variant in (*FORMS, *PFC_ALPHA, *DCQCN):
         found |= {(variant, *place): value for place, value in _measure(runs.where(variant=variant)).items()}
     return found
 
@@ -215,6 +231,7 @@ def _measure(runs: Runs) -> Values:
                     low, high = queue_percentile(histogram, q, busy=busy)
                     found |= binned((name, where, q, "busy" if busy else "all"), low, high, unit=1000)
         parts = windows(chosen)
+        found[name, "pauses"] = sum(p.count("pauses") for p in parts) / len(parts)
         found[name, "carried"] = float(np.mean([np.mean(p.carried(_HOST_PORTS)) for p in parts])) * 100
         found[name, "carried most"] = float(np.mean([np.max(p.carried(_HOST_PORTS)) for p in parts])) * 100
         found[name, "open warmup"] = sum(p.warmup.open_bytes for p in parts) / len(parts) / 1e6
@@ -369,6 +386,8 @@ def hpcc_queue_rule(values: Values) -> list[Claim]:
         text = f"{STACKS[name].title}: what the p99 of the queue, ports to servers, while busy, takes at 25 Gb/s, µs"
         range_ = (within[0] * _US_PER_KB, within[1] * _US_PER_KB) if within else None
         found.append(Claim(f"{name}.delay", text, delay, published=published, within=range_))
+    pauses = at(values, "hpcc_rdma", "pauses")
+    found.append(Claim("hpcc_rdma.pauses", f"{STACKS['hpcc_rdma'].title}: pause frames after the warm-up", pauses))
     return [*found, *_carried(values, *limits)]
 
 
@@ -388,16 +407,20 @@ def baseline_queue_rule(values: Values) -> list[Claim]:
     return found
 
 
-def and_forms(rule: Rule) -> Rule:
-    """The rule's claims, and the values of those about HPCC in its other forms as variants without limits."""
+def and_forms(rule: Rule, more: Mapping[str, Mapping[str, Stack]] | None = None) -> Rule:
+    """The rule's claims, and the values of those about HPCC in its other forms as variants without limits.
+
+    ``more`` are variants besides, of which only the claims about their schemes are told.
+    """
 
     def with_forms(values: Values) -> list[Claim]:
         found = list(rule(values))
         others = {place: value for place, value in values.items() if "hpcc" not in str(place[0])}
         ours = {claim.id for claim in rule(others) if math.isnan(claim.value)}
-        for form in FORMS:
+        for form, stacks in {**FORMS, **(more or {})}.items():
             varied = {place[1:]: value for place, value in values.items() if place[0] == form}
-            found += [replace(c, limits=None, variant=form) for c in rule(others | varied) if c.id in ours]
+            kept = {c for c in ours if form in FORMS or c.partition(".")[0] in stacks}
+            found += [replace(c, limits=None, variant=form) for c in rule(others | varied) if c.id in kept]
         return found
 
     return with_forms
@@ -418,7 +441,7 @@ def _tables(runs: Runs) -> list[Table]:
     slow: list[tuple[Cell, ...]] = []
     longer: list[tuple[Cell, ...]] = []
     queues: list[tuple[Cell, ...]] = []
-    for variant in (*VARIANTS, *HPCC, *DCQCN, *FORMS):
+    for variant in (*VARIANTS, *HPCC, *DCQCN, *FORMS, *PFC_ALPHA):
         values = _measure(runs.where(variant=variant))
         for name, stack in STACKS.items():
             if (name, "qps") not in values:
@@ -630,8 +653,8 @@ EXPERIMENTS = (
         36,
         "Storage queries, queues under HPCC",
         "Median 18 KB over TCP and 2.2 KB over RDMA, p99 65 KB and 74 KB.",
-        and_forms(hpcc_queue_rule),
-        with_forms,
+        and_forms(hpcc_queue_rule, PFC_ALPHA),
+        with_pfc,
     ),
     _experiment(
         37,
