@@ -79,6 +79,9 @@ def test_table_5_holds_on_the_models_numbers_and_fails_on_altered_ones() -> None
     claims = timeouts.rule_a2(values)
     assert failing(claims) == set()
     assert of(claims)["pq_10ms.mean"].published == 10
+    values["default", "pq_10ms", "mean"] *= 1.5  # 21 times: not about ten
+    assert failing(timeouts.rule_a2(values)) == {"pq_10ms.mean"}
+    values["default", "pq_10ms", "mean"] /= 1.5
     values["default", "pq_20us", "max"] = 1062.0  # as where the burst is over before the first credit comes
     values["default", "pq_10ms_whole", "scheduled_drops"] = 0.0
     assert failing(timeouts.rule_a2(values)) == {"pq_20us.max", "pq_10ms_whole.scheduled_drops"}

@@ -220,6 +220,7 @@ def test_points_with_fewer_seeds_than_others_are_judged_by_theirs():
     [
         (judge.between(487.424, 799.5904), "487.4 to 799.6"),
         (judge.between(1, 1), "1"),
+        (judge.about(10), "5 to 20"),
         (judge.between(2000, 10_000), "2,000 to 10,000"),
         (judge.between(-0.02, 1.25), "-0.02 to 1.25"),
         (judge.between(12345.6, 1234567), "12,350 to 1,234,567"),

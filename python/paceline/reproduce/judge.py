@@ -91,6 +91,11 @@ def percent_of(value: float, percent: float) -> Limits:
     return Limits(value - reach, value + reach, f"{_limit(value)} ± {percent:g} %")
 
 
+def about(value: float) -> Limits:
+    """Half of ``value`` to twice it: what a source says with "about", or of a set-up of which it leaves much open."""
+    return between(value / 2, value * 2)
+
+
 def exact(
     id_: str,
     statement: str,

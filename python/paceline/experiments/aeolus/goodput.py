@@ -112,7 +112,7 @@ def rule(values: Values) -> list[Claim]:
         found.append(Claim(f"{plain}.gain", text, gain, limits, said))
         if said:
             text += ", over the published difference"
-            found.append(Claim(f"{plain}.gain.size", text, gain / said, judge.between(0.5, 2), 1.0))
+            found.append(Claim(f"{plain}.gain.size", text, gain / said, judge.about(1), 1.0))
     return found
 
 

@@ -307,7 +307,7 @@ def rdma_tail_rule(values: Values) -> list[Claim]:
     found = []
     for where, suffix, words in _SHORT:
         for name, published in (("dcqcn", 41.6), ("hpcc_rdma", 7.8)):
-            limits = judge.between(published / 2, published * 2)
+            limits = judge.about(published)
             found.append(_tail(values, name, where, suffix, words, limits, published))
         ours: Place = ("hpcc_rdma", where, 99)
         over, up_to = (ratio(values, ("dcqcn", where, 99, *more), ours) for more in ((), ("up to",)))
