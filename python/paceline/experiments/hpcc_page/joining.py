@@ -142,21 +142,28 @@ class Course:
     growth: float
     """When it was longest."""
     half: float
-    """When half of that was gone; the end of the run where it never was."""
-    gone: float
-    """When it was at most one packet of each flow for the first time after that; the end where it never was."""
+    """When half of that was gone; nan where it never was."""
+    empty: float
+    """When it was at most one packet of each flow for the first time after that; nan where it never was."""
+    end: float
+    """Of the run."""
     sending: float
     """What the link needs for the queue at its longest."""
     after_mean: float
-    """Mean from :attr:`gone` on; nan where the queue never was."""
+    """Mean from :attr:`empty` on."""
     after_p99: float
     later_mean: float
     """Mean of the second half of the time."""
 
     @property
+    def gone(self) -> float:
+        """When it was gone; the end of the run, which is the least that it can be, where it never was."""
+        return self.end if math.isnan(self.empty) else self.empty
+
+    @property
     def spare(self) -> float:
         """By how much later than the link needs it is gone."""
-        return self.gone - self.sending
+        return self.empty - self.sending
 
     @property
     def half_spare(self) -> float:
@@ -166,7 +173,7 @@ class Course:
     @property
     def loaded(self) -> float:
         """When it is gone, in RTTs of a packet that arrives when the queue is longest."""
-        return self.gone / (1 + self.sending)
+        return self.empty / (1 + self.sending)
 
 
 def course(rtts: F8, waiting: F8, zero_bytes: float, bytes_per_rtt: float) -> Course:
@@ -179,13 +186,14 @@ def course(rtts: F8, waiting: F8, zero_bytes: float, bytes_per_rtt: float) -> Co
         below = np.flatnonzero(waiting[top:] <= limit)
         return top + int(below[0]) if len(below) else None
 
-    half, gone = first(peak / 2), first(zero_bytes)
-    after = waiting[gone:] if gone is not None else np.array([math.nan])
+    half, empty = first(peak / 2), first(zero_bytes)
+    after = waiting[empty:] if empty is not None else np.array([math.nan])
     return Course(
         peak_bytes=peak,
         growth=float(rtts[top]),
-        half=float(rtts[-1 if half is None else half]),
-        gone=float(rtts[-1 if gone is None else gone]),
+        half=math.nan if half is None else float(rtts[half]),
+        empty=math.nan if empty is None else float(rtts[empty]),
+        end=float(rtts[-1]),
         sending=peak / bytes_per_rtt,
         after_mean=float(after.mean()),
         after_p99=float(np.percentile(after, 99, method="inverted_cdf")),
@@ -252,6 +260,8 @@ def rule(values: Values) -> list[Claim]:
                 judged = limits.get(what) if variant == "default" and scheme in OURS else None
                 text = f"{SCHEMES[scheme]}, {setup.flows} flows: {words}"
                 value = at(values, variant, scheme, what)
+                if judged and what == "spare" and math.isnan(value):
+                    value = at(values, variant, scheme, "gone")  # never: the claim fails
                 found.append(Claim(f"{scheme}.{what}", text, value, judged, variant=variant))
     for what, name in (("gone", "longer"), ("later_mean", "fuller")):
         for ours in OURS:
@@ -323,13 +333,13 @@ def show(runs: Runs, scale: Scale) -> Shown:
                 cells = [format_number(at(values, variant, scheme, what)) for what in _TOLD]
                 rows.append(tuple(Cell(text) for text in (f"{SCHEMES[scheme]}, {in_words(variant)}", *cells)))
     remarks = [
-        "All hosts are at one switch, on links of 100 Gb/s and 3 µs, which give the base RTT of the longest path of "
+        "All hosts are at one switch, on links of 100 Gb/s and 3 µs, with about the base RTT of the longest path of "
         f"the page's tree. A flow is alone for {BEFORE_RTTS} base RTTs, then the others begin, all at one instant; the "
         f"run ends {AFTER_RTTS[scale]} base RTTs later. All flows go on until then.",
         "Times are in base RTTs from the arrival of the first packet that joins. No scheme can change anything before "
         "1, when what senders do about that packet arrives; HPCC's one RTT is the one after it.",
         f"Gone: at most one packet of each flow waits, {VARIANTS['default'].zero_bytes / 1000:.1f} KB of 8 flows. "
-        "Where a queue never is, the time is that to the end of the run, and what follows has no value.",
+        "Where a queue never is, this is the end of the run, and what follows from it has no value.",
         "Beyond what the link needs: less the time in which the link sends the queue at its longest, or half of it.",
         *(f"Variant {in_words(name)}: {text}." for name, text in ABOUT.items()),
     ]
