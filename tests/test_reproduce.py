@@ -495,7 +495,7 @@ def test_many_values_without_a_claim_are_folded_away(tmp_path):
     claim = model.Verdict(id="H13.claim", verdict=Outcome.PASS, **plain)
     judged = Judged(h13, Scale.TINY, (), Runs(()), (*values, claim))
     text = write_scoreboard([judged], [], tmp_path).read_text()
-    assert text.index("H13.claim") < text.index("<details>") < text.index("H13.value0")
+    assert text.index("H13.claim") < text.index('<details class="shut">') < text.index("H13.value0")
     assert len(brief_table(judged.verdicts, "H13").rows) == 1
     assert len(brief_table(values, "H13").rows) == 40
 
@@ -641,7 +641,30 @@ def test_scenario_files_are_not_printed_with_a_page() -> None:
     words = {"kicker": "", "title": "t", "lead": [], "notices": [], "tiles": []}
     text = render("reproduce.html.j2", sections=[section], **words)
     assert text.count('<details class="files">') == 2
-    assert "details:not(.files, [open])" in text
+    assert "details.files, .page-of, figcaption small { display: none; }" in text
+
+
+def test_claims_that_pass_are_folded_away_where_there_are_many(tmp_path):
+    """The 90 rows of E9 hid the 22 that fail, and H1 took 27 sheets of paper; by larger runs where those count."""
+    from paceline.reproduce.catalogue import Judged
+    from paceline.reproduce.page import SHOWN_CLAIMS, write_experiment, write_scoreboard
+
+    (h13,) = experiments.chosen(["H13"])
+    plain = {"statement": "s", "published": None, "measured": 1.5, "tolerance": "< 2"}
+    claims = [model.Verdict(id=f"X1.c{i:02}", verdict=Outcome.PASS, **plain) for i in range(SHOWN_CLAIMS + 2)]
+    larger = {"X1.c07": record.Row("X1.c07", "paper", "fail", "2.5")}
+    few, many = (Judged(h13, Scale.TINY, (), Runs(()), tuple(claims[:n])) for n in (SHOWN_CLAIMS, None))
+    assert "Claims that pass" not in write_experiment(few, tmp_path, larger).read_text()
+    for text in (
+        write_experiment(many, tmp_path, larger).read_text(),
+        write_scoreboard([many], [], tmp_path, larger).read_text(),
+    ):
+        assert "41 of 42 claims pass, and are folded away below." in text
+        open_table, _, folded = text.partition('<details class="shut"><summary>Claims that pass')
+        assert ("X1.c07</th>" in open_table, "X1.c07</th>" in folded) == (True, False)
+        assert ("X1.c08</th>" in open_table, "X1.c08</th>" in folded) == (False, True)
+    # What is folded away is left out on paper where it is long, or stands on a page of its own.
+    assert ".shut, [open]) > *:not(summary) { display: block; }" in text
 
 
 def test_statements_begin_with_a_capital_unless_with_a_name():

@@ -26,6 +26,8 @@ _SCALE = {
 _NOT_JUDGED = "; exact statements are judged, statistical ones are not"
 SHOWN_REPORTS = 12
 """Values without a claim that stand among the verdicts; more are folded away."""
+SHOWN_CLAIMS = 40
+"""Claims that stand in one table; of more, those that pass are folded away."""
 SHOWN_FAILED = 6
 """Claims that fail that are named above all else."""
 _RULES = (
@@ -109,6 +111,12 @@ def _on_record(v: Verdict, larger: Larger) -> Cell:
     return Cell(row.verdict, f"{_told(v, _number(row.measured))} at {row.scale}", tone)
 
 
+def _counts(v: Verdict, larger: Larger) -> str:
+    """The verdict that counts: that of larger runs where it is another."""
+    record = _on_record(v, larger)
+    return record.text if record.tone else v.verdict.value
+
+
 def _told(v: Verdict, text: str) -> str:
     """A number as text, or what it says."""
     return {"1": "yes", "0": "no"}.get(text, text) if v.yes_no else text
@@ -172,7 +180,10 @@ def _verdicts(
     caption: str = "Verdicts",
     rules: tuple[str, Sequence[str]] | None = None,
 ) -> Section:
-    """The claims of an experiment with their verdicts; many values without a claim are folded away."""
+    """The claims of an experiment with their verdicts.
+
+    Folded away are many values without a claim and, where there are many claims, those that pass.
+    """
     claims, reports = _split(verdicts)
     given, missing = _given(reports)
     if missing:
@@ -183,12 +194,19 @@ def _verdicts(
         rules = None
     if missing:
         text = f"{text} Not shown: {many(missing, 'value')} that runs of this scale do not give.".strip()
+    folded = []
+    if len(claims) > SHOWN_CLAIMS and (held := [v for v in claims if _counts(v, larger) == Outcome.PASS]):
+        text = f"{text} {len(held):,} of {many(len(claims), 'claim')} pass, and are folded away below.".strip()
+        claims = [v for v in claims if _counts(v, larger) != Outcome.PASS]
+        folded.append(verdict_table(held, "Claims that pass", larger))
+        caption = f"{caption}: all others"
     if len(reports) > SHOWN_REPORTS:
-        what = "Measured values without a claim to judge" if claims else "All values"
-        folded = [verdict_table(reports, what)]
-        judged = [verdict_table(claims, caption, larger)] if claims else []
-        return Section(key, title, text, rules, tables=judged, folded=folded)
-    return Section(key, title, text, rules, tables=[verdict_table([*claims, *reports], caption, larger)])
+        what = "Measured values without a claim to judge" if claims or folded else "All values"
+        folded.append(verdict_table(reports, what))
+        reports = []
+    shown = [*claims, *reports]
+    tables = [verdict_table(shown, caption, larger)] if shown else []
+    return Section(key, title, text, rules, tables=tables, folded=folded)
 
 
 def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
