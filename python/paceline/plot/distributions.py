@@ -95,6 +95,7 @@ def fct_tail(
         low, high = lowest / 1.1, max(highest * 1.1, lowest * 1.3)
         ax.set_xlim(low, high)
         plain_log(ax.xaxis, low, high, format_time)
+        what = log_name(what, low, high)
         ax.set_yscale("log")
         ax.set_ylim(least / 1.5, 1.1)
         plain_log(ax.yaxis, least / 1.5, 1.1, "{:g}".format)
