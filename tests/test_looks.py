@@ -324,6 +324,8 @@ def test_curves_that_lie_on_one_another_are_all_seen() -> None:
     )
     assert overlap.widths([leap, slow], steps=True) == [1.0, 1.0], "they meet where both end"
     assert overlap.widths([(x[:3], x[:3]), (x[:3], np.array([1.0, 2.0, 9.0]))]) == [1.0, 1.0]
+    # A sweep over five numbers of senders had one curve up to the third, and then two.
+    assert overlap.widths([(x[:5], x[:5]), (x[:5], np.array([1.0, 2.0, 3.0, 9.0, 9.0]))])[0] > 1
     for figure in (
         multiples.charts([[multiples.Chart("", {"NDP": same, "NDP + Aeolus": same}, "x", "y")]]),
         plot.fct_cdf({name: _times() for name in ("NDP", "NDP + Aeolus")}),

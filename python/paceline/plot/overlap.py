@@ -14,6 +14,8 @@ NEAR = 0.012
 """Share of the height of an axis, some two widths of a line, within which a curve hides another."""
 MOSTLY = 0.7
 """Share of its length from which a curve counts as hidden."""
+FEW, OF_FEW = 6, 0.6
+"""Points up to which a curve has few, and the share of these from which it is hidden, if they are three at least."""
 LEAP = 0.25
 """Share of a curve's height from which a step of it is long enough to be seen where only its end is hidden."""
 DEEPEST = 3
@@ -67,4 +69,5 @@ def _hides(above: tuple[F8, F8], below: tuple[F8, F8], reach: float, steps: bool
         found = np.interp(at, x[order], y[order], left=np.nan, right=np.nan)
         weight, leapt = np.ones(len(at)), np.ones(len(at), dtype=bool)
     near = leapt & (np.abs(found - value) <= reach)
-    return float(np.average(near, weights=weight if weight.any() else None)) >= MOSTLY
+    few = not steps and len(at) <= FEW and np.count_nonzero(near) >= 3
+    return float(np.average(near, weights=weight if weight.any() else None)) >= (OF_FEW if few else MOSTLY)
