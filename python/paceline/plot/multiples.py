@@ -237,7 +237,7 @@ def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str]
                 ax.text(x + 0.5, y + 0.5, signed(next(texts)), ha="center", va="center", fontsize=6, color=colour)
         ax.set_xlim(0, len(columns))
         ax.set_ylim(len(rows), 0)
-        ax.set_xticks(np.arange(len(columns)) + 0.5, list(columns))
+        ax.set_xticks(np.arange(len(columns)) + 0.5, list(columns), fontsize=6)
         ax.set_yticks(np.arange(len(rows)) + 0.5, list(rows) if i % 2 == 0 else [""] * len(rows))
         ax.tick_params(length=0)
         ax.grid(visible=False)
