@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -177,12 +179,15 @@ def _one(run: Run) -> dict[str, float]:
         "notifications": float(c["notifications"]),
     }
     if run.point.key["watched"]:
-        found |= _spread(results)
+        found |= _spread(run.folder)
     return found
 
 
-def _spread(results: Results) -> dict[str, float]:
+@lru_cache(maxsize=256)
+def _spread(folder: Path) -> dict[str, float]:
     """Share of the hosts in front of which XON or more ever waited, and for how long some port had more, ms."""
+    # Kept, as verdicts and page ask for it: at scale paper a series has millions of rows.
+    results = Results.load(folder)
     queues, series = results.queues, results.series
     hosts = int(results.summary["hosts"])
     high = (queues["bin_low_bytes"] >= XON) & (queues["tier"] == "tor->host")

@@ -1,0 +1,49 @@
+"""Tables of result folders: those of millions of rows are read by another way than odd ones, with the same outcome."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paceline.errors import ResultsError
+from paceline.results import csvfile
+
+KINDS = {"time_ps": int, "id": str, "value": float}
+
+cells = st.sampled_from(["0", "12", "-3", "1.5", "", "a", "256:1", "é", '"x"', '"a,b"', '"', "1e400", "nan", "9" * 19])
+lines = st.lists(st.lists(cells, min_size=3, max_size=5).map(",".join), max_size=6)
+
+
+def outcome(path, complete):
+    try:
+        found = csvfile.read_csv(path, KINDS, complete=complete, absent={"value": -1})
+    except ResultsError as error:
+        return str(error)
+    return {name: (str(column.dtype), column.tolist()) for name, column in found.items()}
+
+
+@given(lines=lines, end=st.sampled_from(["\n", "", "\r\n"]), complete=st.booleans(), at_once=st.integers(1, 40))
+def test_a_table_read_at_once_is_the_one_read_row_by_row(tmp_path_factory, lines, end, complete, at_once):
+    """A wrong cell, a short row or a quoted comma would shift the columns of all rows after it."""
+    path = tmp_path_factory.mktemp("table") / "t.csv"
+    path.write_bytes(("\n".join(["time_ps,id,value,more", *lines]) + end).encode())
+    plain, size = csvfile._plain, csvfile._AT_ONCE
+    try:
+        csvfile._AT_ONCE = at_once
+        found = outcome(path, complete)
+        csvfile._plain = lambda *args, **more: None
+        assert found == outcome(path, complete)
+    finally:
+        csvfile._plain, csvfile._AT_ONCE = plain, size
+
+
+def test_an_ordinary_table_is_read_at_once(tmp_path, monkeypatch):
+    """Row by row a series of ten million rows takes half a minute and four gigabytes."""
+    path = tmp_path / "t.csv"
+    path.write_text("time_ps,id,value\n" + "".join(f"{i},{i % 7}:1,{i / 8}\n" for i in range(1000)))
+    monkeypatch.setattr(csvfile.csv, "reader", None)
+    monkeypatch.setattr(csvfile, "_AT_ONCE", 100)
+    found = csvfile.read_csv(path, KINDS, complete=True)
+    assert np.array_equal(found["time_ps"], np.arange(1000))
+    assert found["value"][-1] == 999 / 8
