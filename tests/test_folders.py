@@ -183,6 +183,7 @@ CONTRADICTIONS = [
     ("pfc", row("series.csv", "0,queue_bytes,1:1,inf\n"), "value is 'inf', not a finite number"),
     ("pfc", row("series.csv", "0,queue_bytes,1:1,12"), "series.csv: is cut short"),
     ("pfc", row("series.csv", f"0,{'x' * 200_000},1:1,1\n"), "series.csv: line"),
+    ("pfc", row("series.csv", f"0,{'x' * 300},1:1,1\n"), "kind has 300 characters, more than 255"),
 ]
 
 

@@ -22,6 +22,8 @@ _ORDINARY = bytes({*range(32, 127), *b"\n"} - {*b'"'})
 """Bytes of a table in which each line is a row and each comma ends a cell."""
 _AT_ONCE = 1 << 23
 """Bytes read at once."""
+_LONGEST = 255
+"""Characters of a text: each row of an array has as many as the longest."""
 
 
 def read_csv(
@@ -76,6 +78,9 @@ def read_csv(
         cells = [row[at] for row in rows]
         if absent and name in absent:
             cells = [cell or str(absent[name]) for cell in cells]
+        long = next((i for i, cell in enumerate(cells) if kind is str and len(cell) > _LONGEST), None)
+        if long is not None:
+            raise ResultsError(path, f"line {long + 2}: {name} has {len(cells[long])} characters, more than {_LONGEST}")
         try:
             columns[name] = np.array([kind(c) for c in cells], dtype=_DTYPES[kind])
         except (ValueError, OverflowError) as error:
@@ -129,6 +134,8 @@ def _plain_rows(
             own = [cell or str(absent[name]) for cell in own]
         try:
             if kind is str:
+                if max(map(len, own), default=0) > _LONGEST:
+                    return None
                 columns[name] = np.array(own, dtype=np.str_)
             else:
                 columns[name] = np.fromiter(map(kind, own), dtype=_DTYPES[kind], count=len(own))
