@@ -141,7 +141,7 @@ impl Routes {
     pub fn next_hops(&mut self, at: NodeId, dst_switch: NodeId) -> &[PortNo] {
         let dense = |node: NodeId| self.fabric.dense.get(node as usize).copied().unwrap_or(NONE);
         let (at, target) = (dense(at), dense(dst_switch));
-        if at == NONE || target == NONE {
+        if at == NONE || target == NONE || at == target {
             return &[];
         }
         self.tables.towards(target, &mut self.fabric, &mut self.lists).next_hops(at)
@@ -293,9 +293,8 @@ impl Routes {
     fn attached(&self, address: Address) -> Option<End> {
         let (graph, host) = (&self.graph, address.host as usize);
         let (first, next) = (*graph.first.get(host)?, *graph.first.get(host + 1)?);
-        let port = first + u32::from(address.nic);
-        let is_nic = port < next && graph.is_host(address.host);
-        Some(self.fabric.end(port as usize)).filter(|end| is_nic && end.to != NONE)
+        let port = Some(first + u32::from(address.nic)).filter(|port| *port < next && graph.is_host(address.host))?;
+        Some(self.fabric.end(port as usize)).filter(|end| end.to != NONE)
     }
 
     #[inline]
@@ -314,6 +313,10 @@ impl Routes {
             return Err(same_host(src, dst));
         }
         out.push(src.nic);
+        if from.to == to.to {
+            out.push(to.back);
+            return Ok(()); // nothing is searched, nor is there a choice
+        }
         let Self { fabric, tables, lists, .. } = self;
         let towards = tables.towards(to.to, fabric, lists);
         let mut at = from.to;

@@ -115,6 +115,17 @@ fn spraying_draws_once_per_choice() {
     assert_eq!((asked, out), (vec![2, 2], vec![0, 3, 2, 3, 1, 1]));
 }
 
+/// A run says that the choice of paths had no effect where no packet had any.
+#[test]
+fn hosts_at_one_switch_have_no_choice() {
+    let mut routes = routes(&fat_tree(4, RATE, RATE, Duration(0), None).unwrap(), NextHopOrder::Port);
+    let (mut out, unused) = (Vec::new(), routes.heap_bytes());
+    routes.first_path(at(0), at(1), &mut out).unwrap();
+    assert_eq!((out.len(), routes.has_choice(), routes.heap_bytes()), (2, false, unused));
+    routes.first_path(at(0), at(2), &mut out).unwrap();
+    assert_eq!((out.len(), routes.has_choice()), (4, true));
+}
+
 #[test]
 fn a_removed_link_is_avoided() {
     let whole = routes(&leaf_spine(2, 2, 1, RATE, RATE, Duration(0), 1).unwrap(), NextHopOrder::Port);
@@ -141,6 +152,8 @@ fn impossible_paths_are_refused_by_name() {
     assert!(refused(at(2), at(1)).starts_with("source = host 2, nic 0: no such host"));
     assert!(refused(at(0), at(99)).starts_with("destination = host 99, nic 0: no such host"));
     assert!(refused(at(0), Address { host: 1, nic: 1 }).starts_with("destination = host 1, nic 1: no such NIC"));
+    let far = Address { host: 1, nic: PortNo::MAX };
+    assert!(refused(far, at(0)).starts_with("source = host 1, nic 65535: no such NIC"), "beyond all ports there are");
     assert!(refused(at(1), at(1)).contains("same host"));
     let down = vec![false, false, false, true];
     let mut routes = Routes::without(routes.graph().clone(), BY_PORT, down);
