@@ -58,6 +58,37 @@ def test_the_files_run_as_the_scenario_does(scenario: Path, tmp_path: Path, monk
     assert [int(row[5]) for row in sorted(rows)] == [2_000_000_000 + after for after in (0, 137, 275, 411)]
 
 
+def test_its_files_are_a_scenarios_network_and_flows(scenario: Path, tmp_path: Path) -> None:
+    """As they are, with nothing converted. The first flow starts at once, where the file says 2 s: all until then would count as idle time."""
+    folder = export(scenario, tmp_path / "files").folder
+    of_files = tmp_path / "of-files.toml"
+    of_files.write_text(
+        """schema = 1
+name = "of-files"
+topology = { kind = "file", file = "files/topology.txt" }
+schemes.hpcc = { cc = "hpcc" }
+workloads = [{ kind = "flows", scheme = "hpcc", file = "files/flow.txt" }]
+"""
+    )
+    columns = ("src", "dst", "size_bytes", "start_ps", "fct_sender_ps")
+    ours, theirs = (simulate(path).flows for path in (scenario, of_files))
+    assert [list(ours[name]) for name in columns] == [list(theirs[name]) for name in columns]
+    # Another start delays them all; a class that no flow has is told of.
+    later = simulate(of_files, overrides=["workloads.0.start=3us", "workloads.0.class=5"])
+    assert list(later.flows["start_ps"]) == [3_000_000 + start for start in ours["start_ps"]]
+    assert any("class is 5, but every flow" in told for told in later.summary["warnings"])
+    flows = (folder / "flow.txt").read_text()
+    for bad, why in (
+        (flows.replace(" 0 4 3 ", " 0 5 3 ").replace("\n0 4 3 ", "\n0 5 3 "), "not a host"),
+        ("1\n0 1 3 100 1000 2 7\n", "not a row of a flow"),
+        ("2\n0 1 3 100 1000 2\n0 1 3 100 1000 1003\n", "starts too long after the first"),
+        ("0\n", "no flows in the file"),
+    ):
+        (folder / "flow.txt").write_text(bad)
+        with pytest.raises(_native.InputError, match=why):
+            simulate(of_files)
+
+
 def test_it_says_what_the_files_cannot(scenario: Path, tmp_path: Path, paceline: Callable[..., Any]) -> None:
     """Notices go to standard error; files that are there stay unless --force says otherwise."""
     told = paceline("export", scenario.name, "--set", "switch.buffer=1500KB")

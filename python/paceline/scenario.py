@@ -1754,8 +1754,9 @@ class Flows(Section):
 
     file: str | None = None
     """A flow table (CSV with the columns `start` or `start_ps`, `src`, `dst`, `bytes` and,
-    optional, `scheme`, `group`, `class`, `dport`, `rate_cap`). `src` and `dst` are node ids or
-    names. Source: Paceline.
+    optional, `scheme`, `group`, `class`, `dport`, `rate_cap`; `src` and `dst` are node ids or
+    names), or a flow file of the HPCC reference simulator, whose first flow starts at once and the
+    others as long after it as there. Source: Paceline.
     """
 
     rows: Sequence[FlowRow] = ()

@@ -271,7 +271,7 @@ fn gather(build: &Build<'_>, by_length: bool) -> Result<Gathered, InputError> {
         all.lengths.extend(by_length.then(|| made.lengths(build.scenario)).flatten());
         all.rpcs.extend(made.rpc);
         all.programs.extend(made.program.map(Arc::new));
-        all.doubts.extend(made.doubt);
+        all.doubts.extend(made.doubts);
         all.classes.extend(made.classes);
         all.sources.push(made.source);
     }
@@ -313,8 +313,8 @@ struct Made {
     program: Option<Program>,
     /// What its flows will be like.
     expected: Expected,
-    /// A warning.
-    doubt: Option<String>,
+    /// Warnings.
+    doubts: Vec<String>,
 }
 
 impl Made {
@@ -322,7 +322,7 @@ impl Made {
     fn flows(source: impl FlowSource + 'static, count: Option<u64>, end: Option<Time>) -> Self {
         let source = Box::new(source);
         let (extent, expected) = (Extent { count, most: count, end }, Expected::Unknown);
-        Self { source, classes: vec![], extent, rpc: None, program: None, expected, doubt: None }
+        Self { source, classes: vec![], extent, rpc: None, program: None, expected, doubts: vec![] }
     }
 }
 

@@ -132,7 +132,12 @@ impl Build<'_> {
             flow,
         };
         let made = Made::flows(w::Poisson::new(&config).map_err(place)?, None, end);
-        Ok(Made { extent: Extent { most: p.max_flows, ..made.extent }, doubt, expected, ..made })
+        Ok(Made {
+            extent: Extent { most: p.max_flows, ..made.extent },
+            doubts: doubt.into_iter().collect(),
+            expected,
+            ..made
+        })
     }
 
     /// An error of a workload's constructor, under the workload's place in the scenario.

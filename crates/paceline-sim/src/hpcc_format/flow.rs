@@ -52,6 +52,12 @@ impl FlowRow {
     }
 }
 
+/// Whether a file that lists flows is of this form: it begins with a number that stands alone.
+pub fn is_flow_file(text: &str) -> bool {
+    let first = lines(text, "").next();
+    first.and_then(|line| line.row()).is_some_and(|[count]| whole(count).is_some())
+}
+
 /// Reads a flow file for a network whose nodes are of `kinds`.
 ///
 /// As in the reference, the header's count says how many rows are read: rows after them are left alone with a warning

@@ -10,6 +10,7 @@ use crate::InputError;
 use crate::scenario::{EngineChoice, PathChoice};
 use crate::spelling::{clip, nearest};
 use crate::topology::MAX_LEVELS;
+use crate::workload::LATEST_START;
 
 use super::Spec;
 use super::failure::FailureKind;
@@ -21,9 +22,6 @@ use super::switch::Accounting;
 use super::topology::{GraphTopology, TopologyKind, Xgft};
 use super::value::{HostSet, Hosts, Name, NodeRef};
 use super::workload::{Connections, Flows, Incast, IncastMode, LoadOf, Receiver, Rpc, RpcMode, Workload, WorkloadKind};
-
-/// Latest instant a scenario may name.
-const LATEST: Time = Time(1_000 * paceline_proto::units::S);
 
 /// An error about a field, at the nearest place that the input has for it.
 pub(crate) fn bad(root: &Node, field: &str, problem: &str) -> Bad {
@@ -423,9 +421,9 @@ impl OneWorkload<'_> {
             (Some(_), Some(_)) => {
                 return Err(allowed(self.bad("duration", "given beside end"), "one of end and duration"));
             }
-            (None, Some(duration)) if start + duration > LATEST => {
+            (None, Some(duration)) if start + duration > LATEST_START => {
                 let error = self.bad("duration", "ends too late");
-                return Err(allowed(error, format!("start + duration up to {LATEST}")));
+                return Err(allowed(error, format!("start + duration up to {LATEST_START}")));
             }
             (None, Some(duration)) => Some(start + duration),
             (Some(end), None) if end <= start => {

@@ -18,7 +18,7 @@ use crate::topology::NodeNames;
 use crate::workload::{FlowDefaults, FlowSource, FlowSpec};
 
 /// Latest start of a flow, as everywhere in a scenario. Near the end of the clock a run would go on for ever.
-const LATEST: Time = Time(1000 * S);
+pub const LATEST_START: Time = Time(1000 * S);
 
 /// Rate limits that a flow may have, bit/s: as in a scenario.
 const CAPS: RangeInclusive<u64> = 1000..=10_000_000_000_000;
@@ -218,12 +218,12 @@ fn read_cell(
     match column {
         Column::Start => {
             flow.start = cell.parse().map_err(bad_unit)?;
-            if flow.start > LATEST {
+            if flow.start > LATEST_START {
                 return Err(InputError::new("starts too late").allowed("at most 1000s"));
             }
         }
         Column::StartPs => {
-            flow.start = Time(whole(cell, 0, LATEST.0, "a whole number of picoseconds, at most 1000 s")?);
+            flow.start = Time(whole(cell, 0, LATEST_START.0, "a whole number of picoseconds, at most 1000 s")?);
         }
         Column::Src => flow.src = host(cell, limits)?,
         Column::Dst => flow.dst = host(cell, limits)?,

@@ -9,7 +9,7 @@ use crate::spec::value::{File, Name, NodeRef};
 section! {
     /// A list of flows, in a file or here; one of the two.
     pub struct Flows {
-        /// A flow table (CSV with the columns `start` or `start_ps`, `src`, `dst`, `bytes` and, optional, `scheme`, `group`, `class`, `dport`, `rate_cap`). `src` and `dst` are node ids or names.
+        /// A flow table (CSV with the columns `start` or `start_ps`, `src`, `dst`, `bytes` and, optional, `scheme`, `group`, `class`, `dport`, `rate_cap`; `src` and `dst` are node ids or names), or a flow file of the HPCC reference simulator, whose first flow starts at once and the others as long after it as there.
         file: Option<File>, from "Paceline";
         rows {
             /// The flows, in any order; equal starts keep theirs.
