@@ -59,7 +59,7 @@ def test_the_files_run_as_the_scenario_does(scenario: Path, tmp_path: Path, monk
 
 
 def test_its_files_are_a_scenarios_network_and_flows(scenario: Path, tmp_path: Path) -> None:
-    """As they are, with nothing converted. The first flow starts at once, where the file says 2 s: all until then would count as idle time."""
+    """As they are, with nothing converted. The first flow starts at once, where the file says 2 s."""
     folder = export(scenario, tmp_path / "files").folder
     of_files = tmp_path / "of-files.toml"
     of_files.write_text(
