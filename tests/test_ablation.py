@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import csv
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
 
 SCENARIO = """
 name = "s"
@@ -82,3 +86,12 @@ def test_an_ablation_of_nothing_is_refused(paceline, tmp_path):
     assert outcome.code == 2
     assert "no setting to leave out" in outcome.err
     assert not (tmp_path / "results").exists()
+
+
+def test_the_ablation_of_the_readme_has_settings_to_leave_out(paceline, tmp_path):
+    """The README left settings out of the quickstart, which has none but of its network and its load: an error."""
+    scenario = re.search(r"^paceline sweep (\S+) --ablate ", (ROOT / "README.md").read_text(), re.MULTILINE)[1]
+    paceline("init", "quickstart")
+    path = ROOT / scenario if (ROOT / scenario).exists() else scenario
+    outcome = paceline("sweep", str(path), "--ablate", "--check")
+    assert outcome.code == 0, outcome.err
