@@ -163,6 +163,25 @@ def test_every_template_runs(paceline):
         assert f"{json.loads(Path(f'results/{name}/summary.json').read_text())['name']}: completed" in outcome.out
 
 
+TCP_INCAST = """
+topology = { kind = "star", hosts = 41, host_rate = "10Gbps" }
+switch = { model = "per_port", buffer = "150KB", pfc.enabled = false }
+schemes.tcp = { cc = "new_reno" }
+workloads = [{ kind = "incast", senders = 40, receiver = 40, random_senders = false, sizes = "64KB" }]
+"""
+
+
+def test_timeouts_are_told(paceline):
+    """An incast over TCP took a second, TCP's shortest timeout: nothing but `summary.json` said that one ran out."""
+    Path("tcp.toml").write_text(TCP_INCAST)
+    lines = paceline("run", "tcp.toml").out.splitlines()
+    counters = json.loads(Path("results/tcp/summary.json").read_text())["counters"]
+    assert counters["timeouts"] > 1
+    assert f" retransmissions, {counters['timeouts']} timeouts" in lines[1]
+    report = paceline("report", "results/tcp").out
+    assert f"Timeouts {counters['timeouts']}" in " ".join(report.split())
+
+
 def test_threads_are_reported_as_without_effect_when_asked_for(paceline):
     paceline("init", "incast")
     assert "--threads 4" in paceline("run", "incast.toml", "--threads", "4").out

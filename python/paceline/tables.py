@@ -487,8 +487,9 @@ def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> lis
     return [without_dashes(Table(caption, head, rows))] if len(rows) > len(runs) else []
 
 
-#: Counters that RDMA does not have; shown where there are any.
-_OF_MESSAGES = {
+#: Counters that are shown where there are any; all but the first are of transports beside RDMA.
+_WHERE_ANY = {
+    "timeouts": "Timeouts",
     "unscheduled_packets": "Unscheduled packets",
     "drops_unscheduled": "Unscheduled packets dropped",
     "trimmed_packets": "Trimmed packets",
@@ -574,7 +575,7 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
         ("Retransmitted packets", lambda s: format_number(s["counters"]["retransmitted_packets"])),
         *(
             (name, lambda s, key=key: format_number(s["counters"][key]))
-            for key, name in _OF_MESSAGES.items()
+            for key, name in _WHERE_ANY.items()
             if any(r.summary["counters"].get(key) for r in runs)
         ),
         (

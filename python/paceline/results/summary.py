@@ -13,6 +13,7 @@ _NOTABLE = {
     "marks": ("ECN mark", "ECN marks"),
     "pause_frames": ("PFC pause", "PFC pauses"),
     "retransmitted_packets": ("retransmission", "retransmissions"),
+    "timeouts": ("timeout", "timeouts"),
     "drops_unscheduled": ("unscheduled drop", "unscheduled drops"),
     "trimmed_packets": ("trimmed packet", "trimmed packets"),
     "drops_credit": ("credit dropped", "credits dropped"),
