@@ -42,7 +42,7 @@ def lines(catalogue: dict[str, Any], columns: int) -> list[str]:
             found += _entry(entry["name"], entry["meaning"], entry["parameters"], columns)
         if section == "workloads":
             found += _entry("any", "What all kinds have.", catalogue["workload_parameters"], columns)
-    found += ['Flow sizes (sizes = "NAME"; the part after @ is the source)', ""]
+    found += ['Flow sizes (sizes = "NAME"; the part after @ is the source, see docs/references.md)', ""]
     found += [*_wrapped(", ".join(catalogue["distributions"]), "  ", columns), ""]
     found += ["Templates (paceline init NAME)", ""]
     names = [t["name"] for t in catalogue["templates"]]

@@ -113,6 +113,7 @@ def _as_a_word(asked: str) -> str | None:
     speaking = [row for row in _speaking_of(asked) if row not in having]
     found = [
         *_in_words("It is a value of:", having),
+        *_in_words("It is a distribution of flow sizes, for `sizes`:", _distributions(asked)),
         *_in_words("Results have it:", meanings(asked)),
         *_in_words("It is in the explanation of:", speaking),
     ]
@@ -176,6 +177,12 @@ def _in_words(head: str, rows: Iterable[tuple[str, str]]) -> list[str]:
 def _having(word: str) -> list[tuple[str, str]]:
     """Settings that have a word as a value."""
     return [(_written(f.path), f.meaning) for v in _variants() for f in v.fields if word.lower() in f.words]
+
+
+def _distributions(word: str) -> list[tuple[str, str]]:
+    """Distributions of flow sizes of a name, with its source or without."""
+    names = [str(name) for name in _native.catalogue()["distributions"]]
+    return [(n, "docs/references.md says what it is") for n in names if word.lower() in {n, n.partition("@")[0]}]
 
 
 def _speaking_of(word: str) -> list[tuple[str, str]]:
