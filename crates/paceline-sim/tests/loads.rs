@@ -81,6 +81,24 @@ fn incasts_load_a_link_by_their_own_pairs() {
     }
 }
 
+/// Those that may send are those of `hosts`, without the receiver: with more senders than that no fan-in is as wide as it says.
+#[test]
+fn incasts_of_more_senders_than_hosts_are_told() {
+    let told = |more: &str| {
+        let incast = format!("{HEAD}{LEAF_SPINE}[[workloads]]\nkind = 'incast'\nsizes = '10KB'\n{more}");
+        let warnings = assemble(&parse(&incast, "incast.toml", &[]).unwrap()).unwrap().warnings;
+        warnings.into_iter().filter(|told| told.contains("senders")).collect::<String>()
+    };
+    let above =
+        |senders, most| format!("workloads.0.senders ({senders}) is above the number of hosts that may send ({most})");
+    assert_eq!(told("senders = 11"), "");
+    assert!(told("senders = 12").contains(&above(12, 11)));
+    assert_eq!(told("senders = 3\nhosts = [0, 1, 2, 3]"), "");
+    assert!(told("senders = 4\nhosts = [0, 1, 2, 3]").contains(&above(4, 3)));
+    assert_eq!(told("senders = 4\nhosts = [0, 1, 2, 3]\nreceiver = 5"), "");
+    assert!(told("senders = 5\nhosts = [0, 1, 2, 3]\nreceiver = 5").contains(&above(5, 4)));
+}
+
 #[test]
 fn links_that_are_none_or_carry_nothing_are_refused() {
     let graph = "[topology]\nkind = 'graph'\nhosts = ['alpha', 'beta']\nswitches = ['s-1', 's-2', 's-3']\nlinks = [

@@ -30,6 +30,16 @@ impl Build<'_> {
                 (hosts.iter().copied().filter(|h| *h != receiver).collect(), vec![receiver])
             }
         };
+        let most = match p.receiver {
+            Receiver::Random => senders.len() - 1,
+            Receiver::Host(_) => senders.len(),
+        };
+        let doubts = if p.senders as usize > most {
+            let (of, given) = (field("senders"), p.senders);
+            vec![format!("{of} ({given}) is above the number of hosts that may send ({most}): some send several flows")]
+        } else {
+            vec![]
+        };
         let law = self.sizes(&field("sizes"), &p.sizes)?;
         let mut step = Duration(0);
         let periodic = |count: u64, period: Duration| {
@@ -74,7 +84,7 @@ impl Build<'_> {
             flow,
         };
         let source = w::Incast::new(&config).map_err(|e| self.inside(&field(""), e))?;
-        Ok(Made { expected, ..Made::flows(source, count, end) })
+        Ok(Made { expected, doubts, ..Made::flows(source, count, end) })
     }
 }
 

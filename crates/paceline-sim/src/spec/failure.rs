@@ -66,8 +66,8 @@ either! {
 section! {
     /// Failures at random: each of a link and at an instant drawn uniformly and independently of the others.
     pub struct RandomFailures {
-        /// How many.
-        count: u32 = 1, in "[1, 10000]", from "Paceline";
+        /// How many; none, beside which others of a sweep are seen.
+        count: u32 = 1, in "[0, 10000]", from "Paceline";
         /// Among which links: those between switches, those of hosts, or all.
         among: Among = "fabric", from "Paceline";
         /// Not before this instant.

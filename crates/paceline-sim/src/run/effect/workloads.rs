@@ -9,7 +9,12 @@ use crate::workload::program::Kind;
 
 /// All of them.
 pub(super) fn notes(Seen { spec, net, .. }: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
+    let nics = net.graph.hosts().flat_map(|host| net.graph.ports_of(host));
+    let fastest = nics.map(|nic| nic.rate.0).max().unwrap_or(0);
     for (i, workload) in spec.workloads.iter().enumerate() {
+        if workload.rate_cap.limit() >= fastest {
+            note(&format!("workloads.{i}.rate_cap"), "no NIC is faster");
+        }
         once(i, &workload.kind, note);
         one_size(i, &workload.kind, note);
         if let WorkloadKind::Rpc(Rpc { connections: 1, mode: RpcMode::Open(_), .. }) = &workload.kind {

@@ -18,7 +18,6 @@ const WARNINGS: &[(&[&str], &str)] = &[
     (&["schemes.slow={ cc = 'none', rate = '200Gbps' }", "workloads.0.scheme=hpcc"], "schemes.slow.rate (200Gbps) is above the host links (100Gbps)"),
     (&["workloads.0={ kind = 'poisson', end = '1ms', load.value = 1.5 }"], "workloads.0.load.value (1.5) is above 1"),
     (&["workloads=[{ kind = 'poisson', end = '1ms', load.value = 0.7 }, { kind = 'incast', mode = 'poisson', senders = 3, end = '1ms', load.value = 0.5 }]"], "the loads of the workloads with load.of = \"host\" add up to 1.20, above 1"),
-    (&["workloads.0={ kind = 'incast', senders = 16 }"], "workloads.0.senders (16) is not below the number of hosts (16)"),
     (&[NO_PFC, "schemes.hpcc={ cc = 'udp', rate = '2Gbps' }", "workloads.0={ kind = 'on_off', mode = 'cbr', end = '1ms', rate = '1Gbps', load.value = 0.1 }"], "workloads.0.rate (1Gbps) sets how much is sent; its flows go at that of schemes.hpcc.rate (\"2Gbps\")"),
     (&["workloads.0={ kind = 'on_off', mode = 'cbr', end = '1ms', rate = '1Gbps', load.value = 0.1 }"], "workloads.0.rate (1Gbps) sets how much is sent; its flows go at the rate that schemes.hpcc allows"),
     (&["run.warmup=2ms", "run.measure_end=2ms"], "the measuring window is empty: run.measure_end (2ms) is not after run.warmup (2ms)"),
