@@ -101,7 +101,7 @@ def test_dashes_are_explained(tmp_path: Path) -> None:
         "Slowdown by workload group, all sizes, timed at the sender",
     ):
         assert re.search(rf"{caption}[^;]*(; in brackets[^;]*)?; no p99: it needs 100 flows", text)
-    assert re.search("share of the capacity of both directions; [^.]*a dash: nothing is offered at a rate", text)
+    assert re.search("share of the capacity; [^.]*a dash: nothing is offered at a rate", text)
     assert re.search(r"Fullest buffer sampled\s+not sampled", figures_table([Results.load(folder)]))
     none = write_run(tmp_path / "none", flows=0, name="none", tables=False)
     first, second = (

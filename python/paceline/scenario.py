@@ -128,7 +128,9 @@ class RandomFailures(Section):
     chosen: ClassVar[tuple[str, ...]] = ("kind",)
 
     count: int = 1
-    """How many. Range [1, 10000]. Source: Paceline."""
+    """How many; none, beside which others of a sweep are seen. Range [0, 10000]. Source:
+    Paceline.
+    """
 
     among: Literal["fabric", "hosts", "all"] = "fabric"
     """Among which links: those between switches, those of hosts, or all. Source: Paceline."""
@@ -1085,8 +1087,9 @@ class Routing(Section):
     """
 
     salt: int = 0
-    """Added to each switch's id to salt its hash. Range [0, 4294967295]. Source: HPCC reference
-    simulator: the switch's id alone.
+    """Added to each switch's id to salt its hash; salts those by which hosts choose among
+    several NICs, too. Range [0, 4294967295]. Source: HPCC reference simulator: the switch's id
+    alone.
     """
 
     nics: Literal["all", "nearest"] = "all"

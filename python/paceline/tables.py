@@ -512,9 +512,18 @@ def _speed(machine: Mapping[str, Any]) -> str:
 
 
 def _most_used(run: Results, tier: str) -> float:
-    """The share of the time that the most used link direction of a tier transmitted; nan where links are not known."""
+    """The share of the time that the most used link direction of a tier transmitted; nan where links are not known.
+
+    Of a tier between equals, as ``tor->tor (to higher ids)``, one direction counts.
+    """
     links = run.links
-    busy = links["busy_ps"][links["tier"] == tier] if links.rows and run.links_ps else np.zeros(0)
+    if not links.rows or not run.links_ps:
+        return math.nan
+    name, _, direction = tier.partition(" (")
+    its = links["tier"] == name
+    if direction:
+        its &= (links["node"] < links["peer"]) == direction.startswith("to higher")
+    busy = links["busy_ps"][its]
     return float(busy.max()) / run.links_ps if len(busy) else math.nan
 
 
@@ -617,8 +626,8 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
         rows.append((Cell("Closed loop: carried, not offered"), *(Cell(names or "–") for names in closed)))
     if rows:
         caption = (
-            "Load by tier: offered / carried by data frames, ACKs aside, over the simulated time; share of the "
-            "capacity of both directions"
+            "Load by tier and direction: offered / carried by data frames, ACKs aside, over the simulated time; share of "
+            "the capacity"
         )
         if any(cell.note for row in rows for cell in row):
             caption += "; most used: the share of time that one direction of a link transmitted"

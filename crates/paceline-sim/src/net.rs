@@ -231,10 +231,13 @@ pub struct Net {
     pub(crate) trace: Option<Box<Trace>>,
     /// Whose stages at nodes are noted, where any are.
     pub(crate) stages: Option<Box<Stages>>,
-    /// Tier of every port's link (index into [`Net::tiers`]) and frame bytes that started flows will put on each tier.
+    /// Tier of every port's link (index into [`Net::tiers`]).
     pub(crate) port_tier: Vec<u8>,
-    pub(crate) offered: Vec<u64>,
     tiers: Vec<String>,
+    /// Direction of every port's link (index into [`Net::directions`]) and frame bytes that started flows will put on each.
+    pub(crate) port_direction: Vec<u8>,
+    pub(crate) offered: Vec<u64>,
+    directions: Vec<String>,
     /// Starts of the first and the last flow so far; the first is `u64::MAX` before there is one.
     pub(crate) first_start: u64,
     pub(crate) last_start: u64,
@@ -361,6 +364,11 @@ impl Net {
     /// Names of the tiers of links, `from->to`.
     pub fn tiers(&self) -> &[String] {
         &self.tiers
+    }
+
+    /// Names of what loads are told of: the tiers of links, and of links between nodes of one tier each direction by itself.
+    pub(crate) fn directions(&self) -> &[String] {
+        &self.directions
     }
 
     /// Packets with and without payload that were put on a link.

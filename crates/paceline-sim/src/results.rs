@@ -313,7 +313,7 @@ pub struct Machine {
 /// Load of one tier of links in one direction.
 #[derive(Clone, Debug, Serialize, Deserialize, Default)]
 pub struct TierLoad {
-    /// `from->to`.
+    /// `from->to`; of links between nodes of one tier each direction is by itself, `tor->tor (to higher ids)`.
     pub tier: String,
     /// Sum of the rates, bit/s.
     pub capacity_bps: u64,

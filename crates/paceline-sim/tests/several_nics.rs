@@ -198,12 +198,47 @@ fn host_load_counts_all_nics() {
         assert!((offered - 0.5).abs() < 0.05 && (carried - 0.5).abs() < 0.05, "{tier} {offered} {carried}");
     }
     // Half of the flows change the switch.
-    let (offered, _, capacity) = load["tor->tor"];
-    assert_eq!(capacity, 80 * GBPS);
-    assert!((offered - 0.5 * 60.0 / 80.0 / 2.0).abs() < 0.02, "{offered}");
-    // The same by the uplinks: 0.2 of them.
-    let load = loads("uplink-load", &workload.replace("value = 0.5", "of = 'tor_uplink', value = 0.2"));
-    assert!((load["tor->tor"].0 - 0.2).abs() < 0.02, "{}", load["tor->tor"].0);
+    for direction in ["tor->tor (to higher ids)", "tor->tor (to lower ids)"] {
+        let (offered, _, capacity) = load[direction];
+        assert_eq!(capacity, 40 * GBPS);
+        assert!((offered - 0.5 * 60.0 / 80.0 / 2.0).abs() < 0.02, "{offered}");
+        // The same by the uplinks: 0.2 of them.
+        let load = loads("uplink-load", &workload.replace("value = 0.5", "of = 'tor_uplink', value = 0.2"));
+        assert!((load[direction].0 - 0.2).abs() < 0.03, "{}", load[direction].0);
+    }
+}
+
+/// What a link between two switches is asked to carry one way is not halved by what it could carry the other way: nothing would tell of
+/// a bottleneck that is asked for more than it has.
+#[test]
+fn a_bottlenecks_directions_are_loaded_each_by_itself() {
+    let text = "topology = { kind = 'dumbbell', left = 2, right = 2, host_rate = '10Gbps', bottleneck_rate = '10Gbps' }\n\
+                schemes.hpcc = { cc = 'hpcc' }\n\
+                workloads = [{ kind = 'flows', rows = [{ src = 0, dst = 2, bytes = '1MB' }, { src = 1, dst = 3, bytes = '1MB', \
+                start = '100us' }, { src = 0, dst = 2, bytes = '1B', start = '800us' }] }]\n";
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("several-nics").join("one-way");
+    let spec = parse(text, "one-way", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let request = Request { spec, out, threads: 1, version: "test".into(), git: None };
+    let summary = run_to_folder(request, &mut |_| true).unwrap();
+    let load = |name: &str| summary.load.iter().find(|l| l.tier == name).map(|l| l.offered).unwrap();
+    assert!((load("tor->tor (to higher ids)") - 2.1).abs() < 0.1);
+    assert_eq!(load("tor->tor (to lower ids)").to_bits(), 0);
+    let told = "tor->tor (to higher ids): offered load 21";
+    assert!(summary.warnings.iter().any(|w| w.starts_with(told)), "{:?}", summary.warnings);
+}
+
+/// The salt of hashed paths is also that of the hashes by which flows are dealt to NICs: without it no run shows how lucky a deal is.
+#[test]
+fn the_salt_deals_flows_to_nics_anew() {
+    let links = [(0, 3, 100, 1), (0, 4, 25, 3), (1, 3, 40, 2), (1, 4, 10, 7), (2, 4, 50, 1)];
+    let dealt = |salt| {
+        let mut scenario = plain(&network(2, &links));
+        scenario.routing.salt = salt;
+        let flows = run(&Arc::new(scenario), &lone_flows(&[(0, 1)], 40), ENGINES[0]).flows;
+        flows.iter().map(|flow| flow.fct_sender).collect::<Vec<_>>()
+    };
+    assert_ne!(dealt(0), dealt(1));
+    assert_eq!(dealt(1), dealt(1));
 }
 
 /// Offered and carried to the bit: two flows of one byte, padded to 60 B, and what they are a share of.

@@ -169,12 +169,14 @@ impl Flow {
 }
 
 impl Net {
-    /// The NICs flow `id` uses: hosts with several spread their flows over those that reach the other end.
+    /// The NICs flow `id` uses: hosts with several spread their flows over those that reach the other end, by hashes that have the salt of
+    /// the switches'.
     pub(crate) fn addresses(&self, src: NodeId, dst: NodeId, id: u64) -> (Address, Address) {
         if self.graph.ports_of(src).len() == 1 && self.graph.ports_of(dst).len() == 1 || self.by_node.is_some() {
             return (Address { host: src, nic: 0 }, Address { host: dst, nic: 0 });
         }
-        let draw = |host: NodeId, end| paceline_proto::rng::hash3(u64::from(host), id, end);
+        let salt = u64::from(self.scenario.routing.salt) << 32;
+        let draw = |host: NodeId, end| paceline_proto::rng::hash3(salt | u64::from(host), id, end);
         self.routes.choose_nics(src, dst, [draw(src, 1), draw(dst, 2)])
     }
 
@@ -317,20 +319,20 @@ impl Net {
         }
         self.announce(slot, dst.host);
         let mut node = src.host;
-        let tiers = forth.iter().map(|port| {
+        let directions = forth.iter().map(|port| {
             let index = graph.port_index(node, *port);
             node = graph.ports[index].peer;
-            self.port_tier[index]
+            self.port_direction[index]
         });
         if let Some(stream) = spec.stream.checked_sub(1) {
-            let tiers = tiers.collect();
+            let directions = directions.collect();
             let ack = info.ideal_sender - info.ideal_receiver;
-            self.stream_started(stream, slot, dst.host, (way, ack), tiers);
+            self.stream_started(stream, slot, dst.host, (way, ack), directions);
         } else {
             if self.offers_flow(id) {
                 let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, telemetry);
-                for tier in tiers {
-                    self.offered[usize::from(tier)] += frames;
+                for direction in directions {
+                    self.offered[usize::from(direction)] += frames;
                 }
                 self.first_start = self.first_start.min(spec.start.0);
                 self.last_start = self.last_start.max(spec.start.0);

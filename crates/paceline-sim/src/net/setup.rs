@@ -74,7 +74,13 @@ impl Net {
             check_pfc(&scenario, pfc, &buffers)?;
         }
         let int_multiple = scenario.int_units(nic_rate);
-        let (tiers, port_tier) = tiers(&graph);
+        let (tiers, port_tier) = kinds_of_links(&graph, |_| "");
+        let (directions, port_direction) =
+            kinds_of_links(&graph, |p| match graph.tiers[p.node as usize] == graph.tiers[p.peer as usize] {
+                true if p.node < p.peer => " (to higher ids)",
+                true => " (to lower ids)",
+                false => "",
+            });
         let nic_rates: Vec<_> = nics.iter().map(|n| graph.ports[n.port as usize].rate).collect();
         let of_host = |port: u32, host| Address { host, nic: (port - graph.first[host as usize]) as u16 };
         let addresses = nics.iter().map(|n| of_host(n.port, graph.ports[n.port as usize].node)).collect();
@@ -140,8 +146,10 @@ impl Net {
             trace: None,
             stages: None,
             port_tier,
-            offered: vec![0; tiers.len()],
             tiers,
+            port_direction,
+            offered: vec![0; directions.len()],
+            directions,
             first_start: u64::MAX,
             last_start: 0,
             last_end: 0,
@@ -326,15 +334,15 @@ fn ports(
     (ports, nics)
 }
 
-/// The tiers of ports by name, and that of each port.
-fn tiers(graph: &Graph) -> (Vec<String>, Vec<u8>) {
+/// The tiers of links by name, those that are kept `apart` each with what is said of them, and that of each port's link.
+fn kinds_of_links(graph: &Graph, apart: impl Fn(&PortInfo) -> &'static str) -> (Vec<String>, Vec<u8>) {
     let mut names: Vec<String> = Vec::new();
     let mut tier_of = std::collections::BTreeMap::new();
     let mut port_tier = Vec::with_capacity(graph.ports.len());
     for p in &graph.ports {
         let ends = [p.node, p.peer].map(|n| graph.tiers[n as usize]);
-        let index = *tier_of.entry(ends).or_insert_with(|| {
-            names.push(ends.map(crate::topology::tier_name).join("->"));
+        let index = *tier_of.entry((ends, apart(p))).or_insert_with(|| {
+            names.push(format!("{}{}", ends.map(crate::topology::tier_name).join("->"), apart(p)));
             names.len() - 1
         });
         port_tier.push(index as u8);

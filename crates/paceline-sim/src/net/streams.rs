@@ -60,7 +60,7 @@ struct StreamState {
     /// Slot of its flow at the sender.
     slot: u32,
     /// Tiers of the links on its way.
-    tiers: Box<[u8]>,
+    directions: Box<[u8]>,
     /// Position of the end of all messages so far: in packets over RDMA, in bytes over TCP.
     end: u64,
     /// At the sender: all messages up to here have been acknowledged, and perhaps part of the next.
@@ -146,14 +146,14 @@ impl Streams {
     }
 
     /// Tiers of the links on a stream's way.
-    pub(crate) fn tiers(&self, stream: u32) -> &[u8] {
-        &self.all[stream as usize].tiers
+    pub(crate) fn directions(&self, stream: u32) -> &[u8] {
+        &self.all[stream as usize].directions
     }
 
-    /// A stream's flow has started here: its slot, and the tiers of the links on its way.
-    fn started(&mut self, stream: u32, slot: u32, tiers: Box<[u8]>) {
+    /// A stream's flow has started here: its slot, and the directions of the links on its way.
+    fn started(&mut self, stream: u32, slot: u32, directions: Box<[u8]>) {
         let state = self.state(stream);
-        (state.slot, state.tiers) = (slot, tiers);
+        (state.slot, state.directions) = (slot, directions);
     }
 
     /// A stream, which a program may have opened just now.
@@ -197,17 +197,17 @@ fn fit(state: &StreamState, flow: &mut Flow) {
 }
 
 impl Net {
-    /// A stream's flow to host `dst` has started here on these links, of these tiers; an acknowledgement takes at least `ack` ps.
+    /// A stream's flow to host `dst` has started here on links of these directions; an acknowledgement takes at least `ack` ps.
     pub(crate) fn stream_started(
         &mut self,
         stream: u32,
         slot: u32,
         dst: NodeId,
         (way, ack): (Way, u64),
-        tiers: Box<[u8]>,
+        directions: Box<[u8]>,
     ) {
         let Some(streams) = &mut self.streams else { return };
-        streams.started(stream, slot, tiers);
+        streams.started(stream, slot, directions);
         match (streams.carries(stream), &mut self.rpcs, &mut self.programs) {
             (Carries::Queries(connection), Some(rpcs), _) => rpcs.set_way(connection, way),
             (Carries::Responses(connection), Some(rpcs), _) => {

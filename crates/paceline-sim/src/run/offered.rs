@@ -43,7 +43,7 @@ impl Net {
         self.programs.as_ref().is_none_or(|p| !p.program_of_flow(id).is_some_and(Program::is_closed_loop))
     }
 
-    /// A message of `frames` bytes on the wire, headers included, is given to a stream over links of these tiers.
+    /// A message of `frames` bytes on the wire, headers included, is given to a stream.
     pub(crate) fn offer_message(&mut self, stream: u32, frames: u64, now: u64) {
         let Some(streams) = &self.streams else { return };
         let carries = streams.carries(stream);
@@ -54,8 +54,8 @@ impl Net {
         if closed {
             return;
         }
-        for tier in streams.tiers(stream) {
-            self.offered[usize::from(*tier)] += frames;
+        for direction in streams.directions(stream) {
+            self.offered[usize::from(*direction)] += frames;
         }
         // Responses to the last queries follow when nothing more is asked for.
         if !matches!(carries, Carries::Responses(_)) {

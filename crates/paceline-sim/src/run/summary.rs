@@ -193,13 +193,13 @@ pub(super) fn fill_summary(
     summary.without_effect.extend(recorded.iter().flat_map(|recorded| effect::unrecorded(spec, net, recorded)));
 }
 
-/// Offered and carried load by tier.
+/// Offered and carried load by tier, of links between nodes of one tier for each direction.
 fn tier_loads(net: &Net, simulated: u64) -> Vec<TierLoad> {
-    let tiers = net.tiers();
+    let tiers = net.directions();
     let mut capacity = vec![0u64; tiers.len()];
     let mut carried = vec![0u64; tiers.len()];
     for (i, p) in net.ports.iter().enumerate() {
-        let tier = usize::from(net.port_tier[i]);
+        let tier = usize::from(net.port_direction[i]);
         capacity[tier] += net.graph.ports[i].rate.0;
         let data_packets = p.tx_packets - p.tx_control;
         carried[tier] += p.tx_bytes - p.tx_control_bytes + data_packets * u64::from(net.scenario.framing.wire_overhead);
@@ -222,9 +222,9 @@ fn tier_loads(net: &Net, simulated: u64) -> Vec<TierLoad> {
 
 /// How long a flow of mean size takes on the fastest NIC, ps, by the frames offered to the links of the hosts.
 fn mean_sending_ps(net: &Net) -> f64 {
-    let nics = || net.graph.ports.iter().zip(&net.port_tier).filter(|(port, _)| net.graph.is_host(port.node));
-    let tiers: BTreeSet<usize> = nics().map(|(_, tier)| usize::from(*tier)).collect();
-    let bits = tiers.into_iter().map(|tier| net.offered[tier]).sum::<u64>() as f64 * 8.0;
+    let nics = || net.graph.ports.iter().zip(&net.port_direction).filter(|(port, _)| net.graph.is_host(port.node));
+    let links: BTreeSet<usize> = nics().map(|(_, link)| usize::from(*link)).collect();
+    let bits = links.into_iter().map(|link| net.offered[link]).sum::<u64>() as f64 * 8.0;
     let fastest = nics().map(|(port, _)| port.rate.0).max().unwrap_or(1);
     bits / net.counters.started.max(1) as f64 / fastest as f64 * 1e12
 }

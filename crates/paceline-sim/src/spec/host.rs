@@ -245,7 +245,7 @@ section! {
         choice: PathChoice = "flow_hash", from "HPCC reference simulator: per-flow ECMP";
         /// How equal next hops are numbered: by port, or by descending node id as the reference simulator happens to do.
         order: NextHopOrder = "port", from "Paceline";
-        /// Added to each switch's id to salt its hash.
+        /// Added to each switch's id to salt its hash; salts those by which hosts choose among several NICs, too.
         salt: u32 = 0, in "[0, 4294967295]", from "HPCC reference simulator: the switch's id alone";
         /// Which NICs of hosts with several a flow may use: all that reach each other; or, where both hosts have NICs at one switch, the
         /// fastest of these, as GPUs of one server use its NVSwitch.
