@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,3 +51,29 @@ def test_an_ordinary_table_is_read_at_once(tmp_path, monkeypatch):
     found = csvfile.read_csv(path, KINDS, complete=True)
     assert np.array_equal(found["time_ps"], np.arange(1000))
     assert found["value"][-1] == 999 / 8
+
+
+@pytest.mark.parametrize("head", ["time_ps,id,value\n", ""])
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_line_without_end_is_given_up(tmp_path, monkeypatch, head, complete):
+    """What had been read of a line of a gigabyte was copied with each further piece of it, some sixty times."""
+    path = tmp_path / "t.csv"
+    path.write_text(head + "1," * (1 << 19))
+    expected = outcome(path, complete)
+    taken = []
+
+    class Counted(io.BufferedReader):
+        def read(self, *size):
+            taken.append(super().read(*size))
+            return taken[-1]
+
+        def readline(self, *size):
+            taken.append(super().readline(*size))
+            return taken[-1]
+
+    monkeypatch.setattr(Path, "open", lambda self, _mode: Counted(io.FileIO(self)))
+    monkeypatch.setattr(csvfile, "_AT_ONCE", 1000)
+    assert csvfile._plain(path, KINDS, {}, complete=complete) is None
+    assert sum(map(len, taken)) < 200_000
+    monkeypatch.undo()
+    assert outcome(path, complete) == expected

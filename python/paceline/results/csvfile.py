@@ -22,6 +22,8 @@ _ORDINARY = bytes({*range(32, 127), *b"\n"} - {*b'"'})
 """Bytes of a table in which each line is a row and each comma ends a cell."""
 _AT_ONCE = 1 << 23
 """Bytes read at once."""
+_MOST_IN_LINE = 1 << 16
+"""Bytes from which an unfinished line is none of the engine's. What is kept of it is copied with each further read."""
 _LONGEST = 255
 """Characters of a text: each row of an array has as many as the longest."""
 
@@ -37,7 +39,10 @@ def read_csv(
     """The columns named in ``kinds``; further columns are ignored.
 
     An empty cell of a column in ``absent`` is the number there. A missing file is a table without rows, or else an
-    error where it is ``needed``.
+    error where it is ``needed``. Of a run that is not ``complete`` half a last row is left out.
+
+    Raises :class:`ResultsError` for a file that cannot be read, is no such table, or has a cell that is no value of its
+    column.
     """
     empty: dict[str, NDArray[Any]] = {name: np.zeros(0, dtype=_DTYPES[kind]) for name, kind in kinds.items()}
     try:
@@ -96,13 +101,15 @@ def _plain(
     """What :func:`read_csv` returns; None where the table is not plain, or anything is wrong with it."""
     pieces: dict[str, list[NDArray[Any]]] = {name: [] for name in kinds}
     with path.open("rb") as file:
-        header = file.readline()
+        header = file.readline(_MOST_IN_LINE)
         names = header.decode("ascii", errors="replace").removesuffix("\n").split(",")
         if not header.endswith(b"\n") or not _is_plain(header) or len(names) < 2 or not kinds.keys() <= {*names}:
             return None
         rest = b""
         while read := file.read(_AT_ONCE):
             rows, newline, rest = (rest + read).rpartition(b"\n")
+            if len(rest) > _MOST_IN_LINE:
+                return None
             columns = _plain_rows(rows + newline, names, kinds, absent)
             if columns is None:
                 return None
