@@ -6,6 +6,8 @@ import csv
 import re
 from pathlib import Path
 
+from paceline.sweeps import ablation
+
 ROOT = Path(__file__).resolve().parents[1]
 
 SCENARIO = """
@@ -95,3 +97,17 @@ def test_the_ablation_of_the_readme_has_settings_to_leave_out(paceline, tmp_path
     path = ROOT / scenario if (ROOT / scenario).exists() else scenario
     outcome = paceline("sweep", str(path), "--ablate", "--check")
     assert outcome.code == 0, outcome.err
+
+
+def test_rows_of_traffic_are_no_settings(tmp_path):
+    """Each start of a table of flows would be a case of its own."""
+    rows = '{ src = 1, dst = 0, bytes = "1KB", start = "5us" }, { src = 2, dst = 0, bytes = "1KB", start = "7us" }'
+    traffic = f'[[workloads]]\nkind = "flows"\nrows = [{rows}]\n'
+    (tmp_path / "s.toml").write_text(SCENARIO.partition("[[workloads]]")[0] + traffic)
+    tried = ablation.ablation(tmp_path / "s.toml")
+    assert [case.partition(" ")[0] for case in tried.cases[1:]] == [
+        "switch.pfc.alpha",
+        "switch.ecn.k_max",
+        "schemes.d.min_rate",
+    ]
+    assert [line.partition(":")[0] for line in tried.left_out] == ["switch.ecn.k_min"]

@@ -203,21 +203,28 @@ def check(scenario: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     return _native.check(read_scenario(scenario), str(scenario), list(overrides), str(scenario.parent))
 
 
-def given_settings(text: str, overrides: Sequence[str] = ()) -> set[str]:
-    """The settings that a scenario in TOML and its overrides name, dotted, without the numbers of list entries."""
-    found: set[str] = set()
+def named_settings(text: str) -> Iterator[tuple[str | int, ...]]:
+    """Paths of the settings that a scenario in TOML names, in its order; entries of lists of tables by their numbers.
 
-    def walk(value: object, path: tuple[str, ...]) -> None:
+    Raises :class:`tomllib.TOMLDecodeError` for what is no TOML.
+    """
+
+    def walk(value: object, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
         if isinstance(value, dict):
             for key, inner in value.items():
-                walk(inner, (*path, str(key)))
+                yield from walk(inner, (*path, key))
         elif isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
-            for entry in value:
-                walk(entry, path)
+            for number, entry in enumerate(value):
+                yield from walk(entry, (*path, number))
         else:
-            found.add(".".join(path))
+            yield path
 
-    walk(tomllib.loads(text), ())
+    yield from walk(tomllib.loads(text), ())
+
+
+def given_settings(text: str, overrides: Sequence[str] = ()) -> set[str]:
+    """The settings that a scenario in TOML and its overrides name, dotted, without the numbers of list entries."""
+    found = {".".join(part for part in path if isinstance(part, str)) for path in named_settings(text)}
     for override in overrides:
         found.add(".".join(part for part in override.partition("=")[0].strip().split(".") if not part.isdecimal()))
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from keyword import iskeyword
@@ -37,6 +37,17 @@ class Field:
     """All that is said of it, its source too."""
     words: tuple[str, ...] = ()
     """The values that it chooses from, where these are words."""
+    default_toml: str | None = None
+    """The default as a scenario has it; None where there is none, or another setting decides."""
+    decided_by: tuple[str, Mapping[str, str]] | None = None
+    """The setting of the same section that decides the default, and what it is for each of its values."""
+
+    def default_with(self, values: Mapping[str, Any]) -> str | None:
+        """The default, as a scenario has it, where the section has these values; None where there is none."""
+        if self.decided_by is None:
+            return self.default_toml
+        deciding, defaults = self.decided_by
+        return defaults.get(values.get(deciding, ""))
 
 
 @dataclass(frozen=True)
@@ -55,6 +66,11 @@ class Variant:
     """Paths of the fields that choose this variant, as ``schemes.*.cc``."""
     words: tuple[str, ...] = ()
     """What those fields are in it, as ``hpcc``."""
+
+    def is_at(self, place: Sequence[str], values: Mapping[str, Any]) -> bool:
+        """Whether a section of a scenario is of this variant, by its place with numbers and names, and its values."""
+        fits = len(place) == len(self.path) and all(p in ("*", q) for p, q in zip(self.path, place, strict=True))
+        return fits and all(values.get(path[-1]) == word for path, word in zip(self.deciding, self.words, strict=True))
 
 
 def explain(asked: str) -> str:
@@ -249,6 +265,15 @@ def _written(path: tuple[str, ...]) -> str:
     return ".".join(path).replace(".*", "[]") if path[:1] != ("schemes",) else ".".join(path).replace("*", "NAME")
 
 
+def setting_at(path: Sequence[str], values: Mapping[str, Any]) -> Field | None:
+    """The setting that a path in a scenario, with numbers and names of entries, leads to; None where there is none.
+
+    ``values`` are those of its section, some of which may choose what else the section has.
+    """
+    found = (f for v in _variants() if v.is_at(path[:-1], values) for f in v.fields if f.path[-1] == path[-1])
+    return next(found, None)
+
+
 @cache
 def _variants() -> tuple[Variant, ...]:
     return tuple(map(_variant, _native.settings()))
@@ -272,7 +297,15 @@ def _field(path: tuple[str, ...], setting: dict[str, Any]) -> Field:
     meaning = _joined(setting["meaning"])
     deciding = setting["default_by"]
     text = " ".join((meaning, *(word for word, _ in (deciding[1] if deciding else ())), setting["source"]))
-    return Field((*path, setting["name"]), _default(setting), _sentence(meaning), text, tuple(setting["words"]))
+    return Field(
+        (*path, setting["name"]),
+        _default(setting),
+        _sentence(meaning),
+        text,
+        tuple(setting["words"]),
+        None if setting["required"] else setting["default"],
+        (deciding[0], dict(deciding[1])) if deciding and not setting["required"] else None,
+    )
 
 
 def _default(setting: dict[str, Any]) -> str:

@@ -13,8 +13,10 @@ from typing import Any
 
 from paceline import _native
 from paceline.errors import plain
-from paceline.run import Source, check_overrides
+from paceline.explain.settings import setting_at
+from paceline.run import Source, check_overrides, named_settings
 from paceline.sweeps.grid import dotted, replaces
+from paceline.sweeps.runner import side_by_side
 
 AS_GIVEN = "as given"
 """The case of the scenario as it is."""
@@ -49,6 +51,7 @@ def ablation(scenario: Path, overrides: Sequence[str] = ()) -> Ablation:
 
     whole = resolve()
     cases, left_out = [f"{AS_GIVEN}:"], []
+    tried: list[tuple[str, str]] = []
     for path in _given(source.text):
         key = ".".join(path)
         if any(replaces(dotted(text), key) or replaces(key, dotted(text)) for text in overrides):
@@ -59,12 +62,19 @@ def ablation(scenario: Path, overrides: Sequence[str] = ()) -> Ablation:
         if any("." in part for part in path):
             left_out.append(f"{key}: a name with a dot has no key")
             continue
+        tried.append((key, default))
+
+    def changes(setting: tuple[str, str]) -> bool | str:
+        """Whether the default is another value; or what keeps it from being there."""
         try:
-            changed = resolve(f"{key}={default}")
+            return resolve("=".join(setting)) != whole
         except _native.InputError as error:
-            left_out.append(f"{key}: not allowed as by default ({default}) with the rest as it is: {error.problem}")
-            continue
-        if changed != whole:
+            return error.problem
+
+    for (key, default), found in zip(tried, side_by_side(changes, tried), strict=True):
+        if isinstance(found, str):
+            left_out.append(f"{key}: not allowed as by default ({default}) with the rest as it is: {found}")
+        elif found:
             cases.append(f"{key} at {_in_a_name(default)}: {key}={default}")
     if len(cases) == 1:
         allowed = f"one that is not as by default, in {', '.join(_PARTS)}"
@@ -85,23 +95,19 @@ def found(rows: Sequence[Mapping[str, Any]], tried: Ablation) -> list[str]:
 
 
 def _given(text: str) -> Iterator[tuple[str, ...]]:
-    """Paths of the settings that a scenario's text names; an entry of a list has its number."""
-
-    def walk(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        if isinstance(value, dict):
-            for name, inner in value.items():
-                yield from walk(inner, (*path, name))
-        elif isinstance(value, list) and path == ("workloads",):
-            for number, inner in enumerate(value):
-                yield from walk(inner, (*path, str(number)))
-        elif path[0] in _PARTS and path[-1] not in _NAMES:
-            yield path
-
-    yield from walk(tomllib.loads(text), ())
+    """Paths of the settings to try, of those that a scenario's text names; a workload has its number."""
+    for path in named_settings(text):
+        # What is numbered within a workload are rows of its traffic.
+        rows = any(isinstance(part, int) for part in path[2:])
+        if path[0] in _PARTS and path[-1] not in _NAMES and not rows:
+            yield tuple(map(str, path))
 
 
 def _default(path: tuple[str, ...], whole: Mapping[str, Any]) -> str | None:
-    """The default of a setting as an override has it; None where it has none, or is what chooses the others."""
+    """The default of a setting that is another than its value, as an override has it.
+
+    None where it has none, is what chooses the others, or is as by default in the resolved scenario ``whole``.
+    """
     inside: Any = whole
     for part in path[:-1]:
         entry = int(part) if isinstance(inside, list) else part
@@ -109,25 +115,10 @@ def _default(path: tuple[str, ...], whole: Mapping[str, Any]) -> str | None:
             inside = inside[entry]
         except (LookupError, TypeError):
             return None
-    for section in _native.settings():
-        if not _is_at(section["path"], path[:-1]):
-            continue
-        if any(not isinstance(inside, dict) or inside.get(key) != word for key, word in section["chosen"]):
-            continue
-        for setting in section["parameters"]:
-            if setting["name"] != path[-1] or setting["required"]:
-                continue
-            if setting["default_by"]:
-                deciding, values = setting["default_by"]
-                default = dict(values).get(inside.get(deciding))
-            else:
-                default = setting["default"]
-            return None if default is None else str(default)
-    return None
-
-
-def _is_at(pattern: Sequence[str], path: Sequence[str]) -> bool:
-    return len(pattern) == len(path) and all(want in ("*", part) for want, part in zip(pattern, path, strict=True))
+    setting = setting_at(path, inside) if isinstance(inside, dict) else None
+    default = setting.default_with(inside) if setting else None
+    as_it_is = default is not None and inside.get(path[-1]) == tomllib.loads(f"value = {default}")["value"]
+    return None if as_it_is else default
 
 
 def _in_a_name(default: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from paceline import _native
 from paceline.errors import Failure, cut
@@ -90,9 +90,20 @@ def prepare(points: Iterable[Point]) -> list[Job]:
 
     Raises InputError for a scenario that is wrong.
     """
-    chosen = list(points)
+    return side_by_side(_job, points)
+
+
+_Asked = TypeVar("_Asked")
+_Answer = TypeVar("_Answer")
+
+
+def side_by_side(check: Callable[[_Asked], _Answer], asked: Iterable[_Asked]) -> list[_Answer]:
+    """What a function gives for each, in their order, on all cores: while it checks, the engine needs no Python.
+
+    Raises what the function raises, of several errors the first in that order.
+    """
     with ThreadPoolExecutor(cores(), thread_name_prefix="paceline-check") as pool:
-        return list(pool.map(_job, chosen))
+        return list(pool.map(check, asked))
 
 
 def predicted_cpu_s(points: Iterable[Point]) -> float:
@@ -105,8 +116,7 @@ def predicted_cpu_s(points: Iterable[Point]) -> float:
     for point, own in alike.values():
         seeds.setdefault((Source.of(point.scenario), point.overrides), set()).update(own)
     chosen = sorted(seeds, key=repr)
-    with ThreadPoolExecutor(cores(), thread_name_prefix="paceline-check") as pool:
-        costs = pool.map(lambda one: float(_checked(*one)["run_s"]), chosen)
+    costs = side_by_side(lambda one: float(_checked(*one)["run_s"]), chosen)
     return sum(cost * len(seeds[one]) for one, cost in zip(chosen, costs, strict=True))
 
 
