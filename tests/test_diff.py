@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Outcome
+from helpers.synthetic import write_run
 from paceline.differences import compare
 from paceline.results import Results
 
@@ -89,3 +90,14 @@ def test_bad_folders_are_bad_input(paceline: Callable[..., Outcome], run: Callab
     ended = paceline("diff", run("a"), "nowhere")
     assert (ended.code, ended.out) == (2, "")
     assert "nowhere" in ended.err
+
+
+def test_a_build_of_changed_sources_is_not_that_of_their_commit(tmp_path: Path) -> None:
+    """The mark of such a build stands behind the commit's forty digits, of which twelve were compared and shown."""
+    commit = "0123456789abcdef" + "0" * 24
+    first, second = (
+        Results.load(write_run(tmp_path / name, flows=20, tables=False, name=name, git=git))
+        for name, git in (("a", commit), ("b", f"{commit}-dirty"))
+    )
+    assert compare(first, second).versions == ("0.1.0 (0123456789ab)", "0.1.0 (0123456789ab-dirty)")
+    assert compare(first, first).versions is None

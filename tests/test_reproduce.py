@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import paceline as pl
-from paceline import experiments
+from paceline import _native, experiments
 from paceline.reproduce import claims, costs, judge, model, record
 from paceline.reproduce.model import Outcome, Scale
 from paceline.sweeps import estimates
@@ -827,3 +827,14 @@ def test_the_rules_of_judging_are_folded_away_on_pages_and_stand_on_the_scoreboa
     # Where nothing is judged there are no rules to tell.
     value = model.Verdict(**claim, verdict=Outcome.REPORT)
     assert rule not in write_experiment(replace(judged, verdicts=(value,)), tmp_path / "X1").read_text()
+
+
+def test_a_scoreboard_says_when_it_is_not_of_a_commit(tmp_path, monkeypatch):
+    """It named the commit alone for an engine that was built from other sources than that has."""
+    from paceline.reproduce.catalogue import Judged
+    from paceline.reproduce.page import write_scoreboard
+
+    monkeypatch.setattr(_native, "git_revision", lambda: f"{'12345678' * 5}-dirty")
+    (h13,) = experiments.chosen(["H13"])
+    text = write_scoreboard([Judged(h13, Scale.TINY, (), Runs(()), ())], [], tmp_path).read_text()
+    assert "commit 123456781234-dirty." in text

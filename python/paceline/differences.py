@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from paceline.analysis import nearest_rank
 from paceline.results import Columns, Results
 from paceline.tables import QS, Cell, Table
-from paceline.words import many
+from paceline.words import many, revision
 
 NAMES = ("flows", "queries", "ranks", "queues", "links", "pauses", "saturation", "series", "packets")
 """Tables that are compared, packets where both runs recorded them; all of them hold simulated quantities only."""
@@ -137,7 +137,7 @@ def compare(first: Results, second: Results) -> Differences:
     both = (first, second)
     scenarios = [_scenario(run) for run in both]
     known = [fields for fields in scenarios if fields is not None]
-    versions = [f"{run.summary['version']} ({str(run.summary['git'] or 'no revision')[:12]})" for run in both]
+    versions = [f"{run.summary['version']} ({_built(run)})" for run in both]
     recorded = all("packets" in run.summary for run in both)
     names = [name for name in NAMES if recorded or name != "packets"]
     found = [tuple(getattr(run, name) for run in both) for name in names]
@@ -149,6 +149,11 @@ def compare(first: Results, second: Results) -> Differences:
         rows=tuple(_rows(name, a, b) for name, (a, b) in zip(names, found, strict=True)),
         flows=_flows(first.flows, second.flows),
     )
+
+
+def _built(run: Results) -> str:
+    git = run.summary["git"]
+    return revision(git) if git else "no revision"
 
 
 def _names(first: Results, second: Results) -> tuple[str, str]:

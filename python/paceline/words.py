@@ -20,6 +20,11 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def revision(git: str) -> str:
+    """A commit in twelve digits, as what is built from it says it, marked where sources had been changed since."""
+    return git[:12] + ("-dirty" if git.endswith("-dirty") else "")
+
+
 def run_time(seconds: float) -> str:
     """An estimate of real or CPU time, no finer than it is."""
     if seconds < 0.1:

@@ -17,6 +17,7 @@ from paceline.cli import bench, foreign, mpi, runs, scenarios, sweeps
 from paceline.cli.options import OPTIONS, JsonErrors, naming
 from paceline.cli.usage import Command
 from paceline.run import check_text
+from paceline.words import revision
 
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -78,8 +79,8 @@ def _taker(before: Sequence[str], option: str) -> tuple[str, str]:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        revision = _native.git_revision()
-        built = f" ({revision[:12]}{'-dirty' if revision.endswith('-dirty') else ''})" if revision else ""
+        git = _native.git_revision()
+        built = f" ({revision(git)})" if git else ""
         print(f"paceline {_native.version()}{built}")
         raise typer.Exit
 

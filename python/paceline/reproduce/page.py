@@ -16,7 +16,7 @@ from paceline.reproduce.judge import shown
 from paceline.reproduce.model import Experiment, Outcome, Scale, Verdict
 from paceline.reproduce.record import Row
 from paceline.tables import Cell, Table
-from paceline.words import headed, in_words, many, signed
+from paceline.words import headed, in_words, many, revision, signed
 
 _SCALE = {
     "tiny": "tiny: it proves that everything runs",
@@ -470,5 +470,5 @@ def _again(ids: Sequence[str], scale: str) -> str:
 
 
 def _version() -> str:
-    revision = _native.git_revision()
-    return f"{_native.version()}, commit {revision[:12]}" if revision else _native.version()
+    git = _native.git_revision()
+    return f"{_native.version()}, commit {revision(git)}" if git else _native.version()
