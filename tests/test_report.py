@@ -19,6 +19,7 @@ from paceline.report.head import notice_text, schemes
 from paceline.report.page import Page as ReportPage
 from paceline.results import FLOW_RECORD, STATUS, Results
 from paceline.results.queue_levels import busiest_ports, waiting
+from paceline.timeline import write_timeline
 from paceline.words import percent
 
 HOSTILE = "<script>alert(1)</script> $x^ &amp; _\"'"
@@ -318,3 +319,26 @@ def test_a_page_begins_with_the_links_that_failed(tmp_path: Path) -> None:
         file.write('[[failures]]\nkind = "link"\nlink = ["tor0", "agg0"]\ndown = "1ms"\nup = "3ms"\n')
     head = write_report([folder], folder / "report.html", paper_figures=False).read_text().partition("<main>")[0]
     assert "Links that were down: tor0 – agg0 from 1ms until 3ms." in head
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        "failures = 3",
+        "failures = ['tor0']",
+        "[[failures]]\nkind = 'link'\nlink = 1",
+        "[[failures]]\nkind = 'random'\ncount = 'many'",
+        "[[failures]]\nkind = 'random'\ncount = inf",
+        "records = 1\nswitch = 2\ntopology = 3",
+        f"hosts = {'[' * 5000}",
+        "no TOML",
+    ],
+    ids=lambda text: text[:40],
+)
+def test_a_run_whose_scenario_somebody_has_written_to_is_drawn(tmp_path: Path, scenario: str) -> None:
+    """What the run measured is all there; the report ended with an error of Python's."""
+    folder = write_run(tmp_path / "r", flows=50, tables=False)
+    (folder / "scenario.toml").write_text(scenario)
+    page = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text())
+    assert "Median slowdown by flow size" in page.text
+    assert write_timeline(Results.load(folder)).flows == 50

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -135,8 +134,7 @@ def compare(first: Results, second: Results) -> Differences:
     Raises :class:`paceline.ResultsError` where a table is malformed, or missing although the run ended and wrote it.
     """
     both = (first, second)
-    scenarios = [_scenario(run) for run in both]
-    known = [fields for fields in scenarios if fields is not None]
+    known = [dict(_fields(run.scenario, "")) for run in both if run.scenario is not None]
     versions = [f"{run.summary['version']} ({_built(run)})" for run in both]
     recorded = all("packets" in run.summary for run in both)
     names = [name for name in NAMES if recorded or name != "packets"]
@@ -160,16 +158,6 @@ def _names(first: Results, second: Results) -> tuple[str, str]:
     """Names of the runs; of their folders where they have the same."""
     a, b = first.name, second.name
     return (a, b) if a != b else (str(first.path), str(second.path))
-
-
-def _scenario(run: Results) -> dict[str, Any] | None:
-    text = run.scenario_toml
-    if text is None:
-        return None
-    try:
-        return dict(_fields(tomllib.loads(text), ""))
-    except tomllib.TOMLDecodeError:
-        return None
 
 
 def _fields(value: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -85,16 +86,12 @@ def _busiest(page: Page) -> list[Table]:
 def failed(run: Results, own: str = "") -> list[str]:
     """Sentences on the links that failed: those named in the scenario, and by their ports those drawn at random."""
     try:
-        failures = tomllib.loads(run.scenario_toml or "").get("failures", [])
-    except tomllib.TOMLDecodeError:
-        return []
-    named = []
-    for one in failures:
-        if one.get("kind") == "link":
-            back = f" until {one['up']}" if one.get("up") else ""
-            named.append(f"{' – '.join(map(str, one.get('link', [])))} from {one.get('down')}{back}")
+        failures = (run.scenario or {}).get("failures", [])
+        named = [_named(one) for one in failures if one.get("kind") == "link"]
+        count = sum(int(one.get("count", 1)) for one in failures if one.get("kind") == "random")
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        return []  # somebody has written to it
     said = [f"{own}Links that were down: {'; '.join(named)}."] if named else []
-    count = sum(int(one.get("count", 1)) for one in failures if one.get("kind") == "random")
     if count:
         drawn = [
             f"{f['node']}:{f['port']} – {f['peer']}:{f['peer_port']} from {format_time(f['down_ps'])}"
@@ -106,6 +103,12 @@ def failed(run: Results, own: str = "") -> list[str]:
         where = f": {all_of}, by their ports: {'; '.join(drawn[:MOST_FAILED])}{more}" if drawn else ""
         said.append(f"{own}{many(count, 'link failure')} at random{where}.")
     return said
+
+
+def _named(failure: Mapping[str, Any]) -> str:
+    """A link that a scenario names, and when it was down."""
+    back = f" until {failure['up']}" if failure.get("up") else ""
+    return f"{' – '.join(map(str, failure.get('link', [])))} from {failure.get('down')}{back}"
 
 
 def _traffic(page: Page) -> list[Table]:

@@ -53,7 +53,7 @@ def _asking(folder: Path) -> str:
     try:
         workloads = tomllib.loads((folder / "scenario.toml").read_text(encoding="utf-8"))["workloads"]
         asking = [f"workloads.{i}" for i, w in enumerate(workloads) if w["kind"] in ("rpc", "scatter_gather")]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         asking = []
     return f" ({', '.join(asking)})" if asking else ""
 

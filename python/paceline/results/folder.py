@@ -200,6 +200,18 @@ class Results:
             raise ResultsError(path, f"cannot be read ({error.strerror})") from error
 
     @cached_property
+    def scenario(self) -> dict[str, Any] | None:
+        """The resolved scenario; None when the folder has none, or somebody has written to it and it is no TOML.
+
+        What is in it may be anything then, too. The engine refuses it; what only shows a run leaves out what follows
+        from it.
+        """
+        try:
+            return None if self.scenario_toml is None else tomllib.loads(self.scenario_toml)
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return None
+
+    @cached_property
     def node_names(self) -> dict[int, str]:
         """What settings and errors call the nodes, by number: names of a graph, else ``host0``, ``tor3`` and so on.
 
@@ -212,12 +224,12 @@ class Results:
     def graph_names(self) -> dict[int, str]:
         """The names that the scenario gives its nodes, by number; empty unless it gives the network as a graph."""
         try:
-            topology = tomllib.loads(self.scenario_toml or "").get("topology", {})
+            topology = (self.scenario or {}).get("topology", {})
             if topology.get("kind") != "graph":
                 return {}
             # As the engine numbers them: hosts first.
             return {i: str(name) for i, name in enumerate([*topology["hosts"], *topology["switches"]])}
-        except (tomllib.TOMLDecodeError, AttributeError, KeyError, TypeError):
+        except (AttributeError, KeyError, TypeError):
             return {}  # somebody has written to it
 
     @cached_property
@@ -278,14 +290,14 @@ class Results:
     @cached_property
     def _written(self) -> frozenset[str]:
         """Names of the tables that the run wrote when it ended, as far as its scenario tells."""
-        if self.status not in ENDED or self.scenario_toml is None:
+        scenario = self.scenario
+        if self.status not in ENDED or scenario is None:
             return frozenset()
         try:
-            scenario = tomllib.loads(self.scenario_toml)
             records, pfc = scenario.get("records", {}), scenario.get("switch", {}).get("pfc", {})
             asked = {name for name in ("links", "pauses") if records.get(name) is True}
             spread = {"saturation"} if "pauses" in asked and pfc.get("enabled") is True else set()
-        except (tomllib.TOMLDecodeError, AttributeError):
+        except AttributeError:
             return frozenset()  # it is shown as it is; who runs it again is told
         parts = {table for part, table in (("mpi", "ranks"), ("packets", "packets")) if self.summary.get(part)}
         return frozenset({"queues", "series"} | asked | spread | parts)
