@@ -150,17 +150,10 @@ def _tell(error: BaseException, raised: BaseException, *, as_json: bool) -> int:
     return code
 
 
-def _has_folder() -> bool:
-    """Whether the current folder is there, without which no relative path leads anywhere."""
-    try:
-        Path.cwd()
-    except FileNotFoundError:
-        return False
-    return True
-
-
 def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
     """Exit code, JSON form and text form of an error."""
+    from paceline.files import current_folder_is_gone  # what only imports the package need not wait for it
+
     if isinstance(error, InputError):
         parts = {"error": "input", **json.loads(error.json)}
         parts.setdefault("problem", str(error))
@@ -177,7 +170,7 @@ def _describe(error: BaseException) -> tuple[ExitCode, dict[str, Any], str]:
         return ExitCode.INTERRUPTED, {"error": "interrupted", "problem": problem}, f"interrupted: {plain(problem)}"
     if isinstance(error, Failure):
         return _failure(str(error))
-    if isinstance(error, FileNotFoundError) and not _has_folder():
+    if isinstance(error, FileNotFoundError) and current_folder_is_gone():
         parts = {
             "error": "input",
             "problem": "the current folder has been removed",

@@ -119,13 +119,14 @@ def check_folder(field: str, folder: Path, *, written: bool = True, typed: Path 
             if not path.is_dir():
                 raise refuse(f"{path} is no folder", "a folder")
             if written and not (os.access(path, os.W_OK | os.X_OK) and (path == folder or _takes_folders(path))):
-                if not path.is_absolute() and _current_folder_is_gone():
+                if not path.is_absolute() and current_folder_is_gone():
                     raise refuse("the current folder has been removed", "a folder that is there")
                 raise refuse(f"{path} may not be written to", "a folder that may be")
             return
 
 
-def _current_folder_is_gone() -> bool:
+def current_folder_is_gone() -> bool:
+    """Whether the current folder has been removed: no relative path leads anywhere then."""
     try:
         Path.cwd()
     except FileNotFoundError:
