@@ -89,9 +89,7 @@ def export(scenario: Path, out: Path | None = None, *, overrides: Sequence[str] 
         for target in targets:
             check_new(target, force=force, field="out")
     with ExitStack() as stack:
-        if not folder.is_dir():
-            folder.mkdir(parents=True)
-            stack.enter_context(_removed_if_empty(folder))
+        stack.enter_context(_made(folder))
         # All are there before one is put in place.
         parts = [str(stack.enter_context(replacing(target))) for target in targets]
         found = _native.hpcc_export(text, str(scenario), list(overrides), parts, str(scenario.parent))
@@ -120,11 +118,7 @@ def export_results(results: Results, out: Path | None = None, *, force: bool = F
     names = ("src", "dst", "size_bytes", "start_ps", "ideal_hpcc_ps")
     columns = [flows[name][ended].tolist() for name in names]
     ports = _source_ports(flows["src"].tolist(), flows["dst"].tolist())
-    with ExitStack() as stack:
-        if not folder.is_dir():
-            folder.mkdir(parents=True)
-            stack.enter_context(_removed_if_empty(folder))
-        file = stack.enter_context(stack.enter_context(replacing(folder / FCT)).open("w", encoding="ascii"))
+    with _made(folder), replacing(folder / FCT) as part, part.open("w", encoding="ascii") as file:
         times = fct_ps[ended].tolist()
         for at in np.lexsort((ended, end_ps)).tolist():
             src, dst, size, start_ps, ideal_ps = (column[at] for column in columns)
@@ -152,8 +146,12 @@ def _address(host: int) -> str:
 
 
 @contextmanager
-def _removed_if_empty(folder: Path) -> Iterator[None]:
-    """A folder goes away again when nothing has been written to it."""
+def _made(folder: Path) -> Iterator[None]:
+    """Makes a folder that is not there; it goes away again when nothing has been written to it."""
+    if folder.is_dir():
+        yield
+        return
+    folder.mkdir(parents=True)
     try:
         yield
     finally:
