@@ -114,7 +114,6 @@ def tables(found: Sequence[Group]) -> list[Table]:
 
 def _by_size(g: Group) -> Table:
     bins = analysis.bins_from_sizes(g.slowdown.size_bytes, analysis.DECILES)
-    curves = analysis.percentile_curves(g.slowdown, bins, QS)
     rows = []
     parts = []
     index = bins.index(g.slowdown.size_bytes)
@@ -122,7 +121,7 @@ def _by_size(g: Group) -> Table:
         found = analysis.percentiles(g.slowdown.where(index == k), QS)
         parts.append(found[0])
         cells = [slowdown_cell(p, q) for p, q in zip(found, QS, strict=True)]
-        rows.append((Cell(f"up to {format_bytes(int(upper))}"), Cell(f"{int(curves[0].count[k]):,}"), *cells))
+        rows.append((Cell(f"up to {format_bytes(int(upper))}"), Cell(f"{found[0].count:,}"), *cells))
     caption = too_few(with_bounds(f"Slowdown of queries by size: {g.label}", rows), parts, "queries")
     return without_dashes(Table(caption, ("Query size", "Queries", *(f"p{q:g}" for q in QS)), rows), "queries")
 

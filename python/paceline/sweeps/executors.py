@@ -144,7 +144,6 @@ def open_executor(name: str | None, workers: int | None = None) -> Iterator[Exec
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise Failure(f"{name} needs Dask: pip install 'paceline[dask]'") from None
-    host, _, port = address.rpartition(":")
     try:
         # Dask would try for long, and tell it at length, when nothing listens there.
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
