@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -37,8 +37,6 @@ Progress = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor summary; errors only.")]
 # Read by errors.take_json_flag before typer sees the arguments; declared so that the help shows it.
 JsonErrors = Annotated[bool, typer.Option(errors.JSON_FLAG, help="Errors as one line of JSON on standard error.")]
-Baseline = Literal["line_rate", "hpcc", "alone"]
-Side = Literal["sender", "receiver"]
 AsJson = Annotated[bool, typer.Option("--json", help="Prints JSON.")]
 Cache = Annotated[
     Path,

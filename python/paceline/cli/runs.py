@@ -1,14 +1,15 @@
 """``paceline run``, ``report``, ``timeline`` and ``diff``."""
 
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
 from paceline.cli.endings import command, print_json, raise_unless_ended, tell_summary
-from paceline.cli.options import AsJson, Baseline, JsonErrors, Overrides, Progress, Quiet, ScenarioFile, Side
+from paceline.cli.options import AsJson, JsonErrors, Overrides, Progress, Quiet, ScenarioFile
 from paceline.errors import ExitCode, plain
 from paceline.progress import Mode
+from paceline.results.timing import BASELINES, SIDES, Baseline, Side
 
 
 def run(
@@ -108,7 +109,7 @@ def report(
         Baseline,
         typer.Option(
             "--baseline",
-            metavar="|".join(get_args(Baseline)),
+            metavar="|".join(BASELINES),
             help="What slowdowns are against: line rate, the HPCC simulator's formula, or each flow simulated alone.",
         ),
     ] = "line_rate",
@@ -116,7 +117,7 @@ def report(
         Side | None,
         typer.Option(
             "--side",
-            metavar="|".join(get_args(Side)),
+            metavar="|".join(SIDES),
             show_default="sender; receiver where flows are over UDP",
             help="Flows are timed to the last acknowledgement, which TCP may delay, or to the last byte received.",
         ),

@@ -12,9 +12,10 @@ from paceline.errors import ResultsError
 
 if TYPE_CHECKING:
     from paceline.results.checked import SCHEMA_VERSION
-    from paceline.results.folder import Baseline, Results, Side
+    from paceline.results.folder import Results
     from paceline.results.records import FLOW_RECORD, QUERY_RECORD, STATUS
     from paceline.results.table import Columns
+    from paceline.results.timing import Baseline, Side
 
 # Loaded when first used: how a run ended, and what columns mean, is told without NumPy.
 _HOMES = {
@@ -22,10 +23,10 @@ _HOMES = {
     "QUERY_RECORD": "records",
     "SCHEMA_VERSION": "checked",
     "STATUS": "records",
-    "Baseline": "folder",
+    "Baseline": "timing",
     "Columns": "table",
     "Results": "folder",
-    "Side": "folder",
+    "Side": "timing",
 }
 
 __all__ = [

@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,7 @@ from paceline.results.records import (
 from paceline.results.summary import mpi_lines
 from paceline.results.table import Columns
 from paceline.results.temporary import TemporaryFolder
-
-Baseline = Literal["line_rate", "hpcc", "alone"]
-Side = Literal["sender", "receiver"]
-SIDES: tuple[Side, ...] = get_args(Side)
+from paceline.results.timing import BASELINES, SIDES, Baseline, Side
 
 _TABLES = {table.name: table.kinds for table in TABLES}
 _ABSENT = {table.name: table.absent for table in TABLES}
@@ -373,7 +370,7 @@ class Results:
         Flows that did not finish are censored: at their age when their transport gave them up, else when the run ended.
         Over UDP a flow that lost datagrams has an FCT at the sender all the same; at the receiver it counts as failed.
         """
-        if side not in ("sender", "receiver"):
+        if side not in SIDES:
             raise ValueError(f"side must be 'sender' or 'receiver', got {side!r}")
         r = self._records[self._measured]
         failed = r["status"] == FAILED
@@ -398,7 +395,7 @@ class Results:
         :class:`ResultsError` when a measured flow has no ideal FCT; for ``alone`` also what
         :func:`paceline.results.alone.simulate` raises.
         """
-        if baseline not in ("line_rate", "hpcc", "alone"):
+        if baseline not in BASELINES:
             raise ValueError(f"baseline must be 'line_rate', 'hpcc' or 'alone', got {baseline!r}")
         if baseline == "hpcc" and side != "sender":
             raise ValueError("baseline 'hpcc' is defined for the sender's FCT only")
