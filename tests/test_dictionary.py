@@ -53,6 +53,13 @@ def test_tables_have_the_columns_of_the_dictionary(folder, table):
     assert all(c.unit or c.kind is str or not c.name.endswith(("_ps", "_bytes", "_bps")) for c in table.columns)
 
 
+@pytest.mark.parametrize("table", columns.TABLES, ids=lambda t: t.name)
+def test_columns_say_when_values_need_not_exist(table):
+    """What stands for none would be taken for a value where the page says nothing of it."""
+    said = {c.name for c in table.columns if c.meaning.endswith("; empty without.")}
+    assert said == table.absent.keys()
+
+
 def test_the_summary_has_the_values_of_the_dictionary(folder):
     found = set()
     for key, value in json.loads((folder / "summary.json").read_text()).items():

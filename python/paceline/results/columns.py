@@ -17,13 +17,11 @@ class Column:
     unit: str
     """``ps``, ``bytes``, ``bit/s``, ``packets``, ...; empty for names, ids and shares."""
     meaning: str
-    absent: int = 0
-    """What stands for a value that does not exist in the NumPy columns."""
+    absent: int | None = None
+    """What stands in the NumPy columns for a value that does not exist, which is an empty cell and null elsewhere.
 
-    @property
-    def optional(self) -> bool:
-        """A number that may not exist: an empty cell, :attr:`absent` in the NumPy columns, and null in other tables."""
-        return self.kind is int and self.meaning.endswith("; empty without.")
+    None where all do.
+    """
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class CsvFile:
     @property
     def absent(self) -> dict[str, int]:
         """What stands for no value in columns that have such."""
-        return {c.name: c.absent for c in self.columns if c.optional}
+        return {c.name: c.absent for c in self.columns if c.absent is not None}
 
 
 _PLACE = (
@@ -68,15 +66,19 @@ FLOWS = CsvFile(
         Column("dst", int, "", "Host that receives."),
         Column("size_bytes", int, "bytes", "Payload to carry."),
         Column("start_ps", int, "ps", "Simulated instant at which the flow was created."),
-        Column("fct_sender_ps", int, "ps", "Creation to the last new byte acknowledged at the sender; empty without."),
-        Column("fct_receiver_ps", int, "ps", "Creation to the last payload byte received; empty without."),
+        Column(
+            "fct_sender_ps", int, "ps", "Creation to the last new byte acknowledged at the sender; empty without.", 0
+        ),
+        Column("fct_receiver_ps", int, "ps", "Creation to the last payload byte received; empty without.", 0),
         Column("ideal_sender_ps", int, "ps", "Least possible `fct_sender_ps`: alone, store and forward at line rate."),
         Column("ideal_receiver_ps", int, "ps", "Least possible `fct_receiver_ps`."),
         Column("ideal_hpcc_ps", int, "ps", "Standalone FCT by the formula of the HPCC reference simulator."),
         Column("status", str, "", "`finished`, `failed` (given up by its transport), `running`, `not_started`."),
         Column("retransmitted_packets", int, "packets", "Data packets sent again."),
         Column("hops", int, "links", "Links on the data path; 0 where it is not known (sprayed packets)."),
-        Column("failed_after_ps", int, "ps", "Creation to the instant its transport gave the flow up; empty without."),
+        Column(
+            "failed_after_ps", int, "ps", "Creation to the instant its transport gave the flow up; empty without.", 0
+        ),
         Column("lost_packets", int, "packets", "Datagrams that never arrived, over UDP; 0 over other transports."),
     ),
 )
@@ -104,7 +106,7 @@ QUERIES = CsvFile(
         Column("size_bytes", int, "bytes", "Payload of the query; with `scatter_gather` of all its requests."),
         Column("response_bytes", int, "bytes", "Payload of the response; with `scatter_gather` of all replies."),
         Column("start_ps", int, "ps", "Simulated instant at which the query was issued."),
-        Column("qct_ps", int, "ps", "From then to the last byte of the response at the client; empty without."),
+        Column("qct_ps", int, "ps", "From then to the last byte of the response at the client; empty without.", 0),
         Column(
             "ideal_qct_ps",
             int,
@@ -122,7 +124,7 @@ RANKS = CsvFile(
         Column("rank", int, "", "Number of the rank in its program, from 0."),
         Column("host", int, "", "Host that it is on."),
         Column("start_ps", int, "ps", "Simulated instant at which the program began in this run; empty without.", -1),
-        Column("runtime_ps", int, "ps", "From then until the rank was through; empty without."),
+        Column("runtime_ps", int, "ps", "From then until the rank was through; empty without.", 0),
         Column("compute_ps", int, "ps", "Time of all its computations."),
         Column("messages", int, "messages", "Messages that it sends, requests and grants not counted."),
         Column("message_bytes", int, "bytes", "Their payload."),
@@ -249,6 +251,7 @@ PACKETS = CsvFile(
         Column(
             *("arrival_ps", int, "ps"),
             "When its last bit was at the other end, a PFC frame also when it took effect; empty without.",
+            0,
         ),
         Column("flow_id", int, "", "Flow, as in `flows.csv`; empty without.", -1),
         Column(

@@ -51,5 +51,5 @@ def _column(pa: Any, flows: Any, field: Any, rows: slice) -> Any:
     codes = flows.codes(field.name)[rows]
     if pa.types.is_dictionary(field.type):
         return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int16()), pa.array(flows.names(field.name)))
-    missing = codes == 0 if field.name.startswith(("fct_", "failed_")) else None
-    return pa.array(codes, field.type, mask=missing)
+    missing = FLOWS.absent.get(field.name)
+    return pa.array(codes, field.type, mask=None if missing is None else codes == missing)
