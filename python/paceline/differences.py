@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from paceline.analysis import nearest_rank
 from paceline.results import Columns, Results
+from paceline.results.columns import TABLES
 from paceline.tables import QS, Cell, Table
 from paceline.words import many, revision
 
-NAMES = ("flows", "queries", "ranks", "queues", "links", "pauses", "saturation", "series", "packets")
-"""Tables that are compared, packets where both runs recorded them; all of them hold simulated quantities only."""
 _FLOW = ("src", "dst", "size_bytes", "start_ps")
 """What makes two flows of two runs the same piece of work."""
 
@@ -129,7 +128,7 @@ class Differences:
 
 
 def compare(first: Results, second: Results) -> Differences:
-    """Compares two runs.
+    """Compares all tables of two runs, the one of packets where both have recorded them.
 
     Raises :class:`paceline.ResultsError` where a table is malformed, or missing although the run ended and wrote it.
     """
@@ -137,7 +136,8 @@ def compare(first: Results, second: Results) -> Differences:
     known = [dict(_fields(run.scenario, "")) for run in both if run.scenario is not None]
     versions = [f"{run.summary['version']} ({_built(run)})" for run in both]
     recorded = all("packets" in run.summary for run in both)
-    names = [name for name in NAMES if recorded or name != "packets"]
+    # All tables hold simulated quantities only.
+    names = [table.name for table in TABLES if recorded or table.name != "packets"]
     found = [tuple(getattr(run, name) for run in both) for name in names]
     return Differences(
         names=_names(first, second),

@@ -127,9 +127,8 @@ class Results:
         Raises :class:`ResultsError` when one is malformed, or missing although the run ended and wrote it, and when a
         measured flow has no ideal FCT.
         """
-        tables = (self.queries, self.ranks, self.queues, self.links, self.pauses, self.saturation, self.series)
-        for table in (*tables, self.packets):
-            table.rows  # noqa: B018
+        for table in TABLES:
+            getattr(self, table.name)
         for side in SIDES:
             self.slowdown(side=side)
 
