@@ -14,22 +14,22 @@ import zlib
 from pathlib import Path
 
 from paceline import _native
+from paceline.files import figures
 from paceline.files.inputs import open_input
 
-_FIGURES = ("figures/*.png", "figures/*.pdf", "figures/*.svg")
 _BEGINNING = 1 << 16
 """Bytes by which a file of ours is known."""
 
 
 def check_sweep(folder: Path) -> None:
     """Refuses a folder in which ``paceline sweep`` would replace or remove somebody's files. Raises InputError."""
-    names = ("sweep.csv", "sweep.parquet", "sweep.png", "sweep.pdf", "sweep.svg")
+    names = ("sweep.csv", "sweep.parquet", *figures.names("sweep"))
     _check(folder, names, _is_table(folder / "sweep.csv", "seed", "status", "folder"), "an earlier sweep")
 
 
 def check_buffers(folder: Path) -> None:
     """Refuses a folder in which ``paceline size-buffers`` would replace or remove somebody's. Raises InputError."""
-    names = ("buffers.csv", "buffers.png", "buffers.pdf", "buffers.svg")
+    names = ("buffers.csv", *figures.names("buffers"))
     ours = _is_table(folder / "buffers.csv", "curve", "buffer_bytes", "status", "breaks")
     _check(folder, names, ours, "an earlier size-buffers")
 
@@ -43,7 +43,7 @@ def check_report(page: Path) -> None:
     of_run = _is_run(folder)
     if not (of_run and page.name == "report.html"):
         _check(folder, (glob.escape(page.name),), _is_page(page), "an earlier report")
-    beside = ("tables.md", "tables.tex", *_FIGURES)
+    beside = ("tables.md", "tables.tex", *figures.names("figures/*"))
     _check(folder, beside, of_run or any(map(_is_page, folder.glob("*.html"))), "an earlier report")
 
 

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
 from paceline import plot
+from paceline.files import figures
 from paceline.results import Baseline, Results, Side
 from paceline.tables import Cell, Table, lines, run_labels
 from paceline.words import signed, typeset
@@ -39,7 +40,7 @@ class PageFigure:
         drawn = plot.as_files(figure, name) if as_files else {}
         svg = drawn[f"{name}.svg"].decode() if drawn else None
         wide = figure.get_figwidth() > 1.5 * plot.COLUMN_INCHES
-        files = ("png", "pdf", "svg") if drawn else ()
+        files = figures.ENDINGS if drawn else ()
         return cls(name, Markup(plot.inline_svg(figure, name, typeset(caption), svg)), caption, wide, files, drawn)
 
 

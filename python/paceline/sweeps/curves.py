@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from paceline.files import figures
 from paceline.sweeps.brief import means, most_measured, short
 from paceline.tables import p99_name
 from paceline.units import KINDS, QUOTES, quantity
@@ -26,8 +27,7 @@ _WIDE = 10.0
 
 def draw(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str, folder: Path) -> list[Path]:
     """Writes :func:`figure` as ``sweep.png``, ``.pdf`` and ``.svg``, where there is one; names the first."""
-    for ending in ("png", "pdf", "svg"):  # of another sweep
-        (folder / f"sweep.{ending}").unlink(missing_ok=True)
+    figures.remove(folder, "sweep")
     drawn = figure(rows, varied, title)
     if drawn is None:
         return []

@@ -23,6 +23,7 @@ import numpy as np
 from paceline import _native, files, plot, queries
 from paceline.analysis import percentiles
 from paceline.errors import plain
+from paceline.files import figures
 from paceline.results import Results
 from paceline.run import Source
 from paceline.sweeps.grid import Axis, dotted, grid, replaces
@@ -432,9 +433,7 @@ def write(found: Sequence[BufferCurve], folder: Path) -> list[Path]:
                 [t.at_least or STALLED in t.status for t, _ in drawn],
             )
     if not lines:
-        # One of other runs would be taken for that of these.
-        for ending in ("png", "pdf", "svg"):
-            (folder / f"buffers.{ending}").unlink(missing_ok=True)
+        figures.remove(folder, "buffers")
         return [folder / "buffers.csv"]
     plot.save(plot.sizing(_told_apart(lines), _p99_name(found)), folder, "buffers")
     return [folder / "buffers.csv", folder / "buffers.png"]
