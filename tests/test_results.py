@@ -219,3 +219,21 @@ def test_a_missing_library_is_named(folder: Path, monkeypatch: pytest.MonkeyPatc
     for convert in ("to_pandas", "to_polars", "to_arrow"):
         with pytest.raises(ImportError, match=r"needs (pandas|polars|pyarrow), which is not installed"):
             getattr(Results.load(folder), convert)()
+
+
+def test_samples_are_told_apart_by_kind_and_id(tmp_path):
+    """Port 1:2 and flow 12 have samples at the same instants, in whatever order the file has them."""
+    folder = write_run(tmp_path / "r", flows=20)
+    rows = [
+        "7,queue_bytes,1:2,3",
+        "5,queue_bytes,1:2,1",
+        "5,rate_bps,12,9",
+        "5,queue_bytes,1:20,4",
+        "7,queue_bytes,1:2,5",
+    ]
+    (folder / "series.csv").write_text("\n".join(["time_ps,kind,id,value", *rows]) + "\n")
+    run = Results.load(folder)
+    found = {port: (time.tolist(), value.tolist()) for port, (time, value) in run.samples("queue_bytes").items()}
+    assert found == {"1:2": ([5, 7, 7], [1, 3, 5]), "1:20": ([5], [4])}
+    assert list(run.samples("rate_bps")) == ["12"]
+    assert run.samples("cwnd_bytes") == {}

@@ -55,18 +55,11 @@ def _is_curve(flow: plot.FlowTimeline) -> bool:
 
 def flow_series(run: Results) -> dict[str, plot.FlowTimeline]:
     """Rate and window over time of the followed flows, by id; without a rate that of acknowledgements or arrivals."""
-    table = run.series
-    kinds = ("rate_bps", "cwnd_bytes", "acked_bytes", "received_bytes")
-    ours = np.isin(table["kind"], kinds)
-    kind, name, time, value = (table[column][ours] for column in ("kind", "id", "time_ps", "value"))
+    sampled = [run.samples(kind) for kind in ("rate_bps", "cwnd_bytes", "acked_bytes", "received_bytes")]
+    nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
     found = {}
-    for flow in sorted({str(n) for n in name}, key=lambda n: (len(n), n)):
-        curves = []
-        for what in kinds:
-            mine = (name == flow) & (kind == what)
-            order = np.argsort(time[mine], kind="stable")
-            curves.append((time[mine][order], value[mine][order]))
-        rate, window, *progress = curves
+    for flow in sorted(set().union(*sampled), key=lambda n: (len(n), n)):
+        rate, window, *progress = (by_flow.get(flow, nothing) for by_flow in sampled)
         what = "Permitted rate"
         for name_of_rate, (when, done) in zip(("Acknowledged", "Received"), progress, strict=True):
             if not len(rate[0]) and len(when) > 1:

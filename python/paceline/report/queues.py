@@ -136,18 +136,12 @@ def _row(name: str, found: Waiting) -> tuple[Cell, ...]:
 
 def _recorded(run: Results) -> dict[str, Series]:
     """Queue over time of the recorded ports, by their names."""
-    table = run.series
-    here = table["kind"] == "queue_bytes"
-    names, time, value = table["id"][here], table["time_ps"][here], table["value"][here]
     q = run.queues
     rows = {f"{n}:{p}": i for i, (n, p) in enumerate(zip(q["node"], q["port"], strict=True))} if q.rows else {}
-    found = {}
-    for name in np.unique(names):
-        mine = names == name
-        order = np.argsort(time[mine], kind="stable")
-        label = port_name(run, rows[str(name)]) if str(name) in rows else f"port {name}"
-        found[label] = (time[mine][order], value[mine][order])
-    return found
+    return {
+        port_name(run, rows[name]) if name in rows else f"port {name}": series
+        for name, series in run.samples("queue_bytes").items()
+    }
 
 
 def _series(run: Results, count: int) -> dict[str, Series]:

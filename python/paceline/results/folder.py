@@ -323,6 +323,19 @@ class Results:
         """Time series in long form (``series.csv``)."""
         return self._table("series")
 
+    def samples(self, kind: str) -> dict[str, tuple[NDArray[Any], NDArray[Any]]]:
+        """The samples of one ``kind`` in :attr:`series` by ``id``: times in ps, ascending, and values.
+
+        The ids are in the order of texts; none where nothing of this kind was sampled.
+        """
+        table = self.series
+        here = table["kind"] == kind
+        ids, which = np.unique(table["id"][here], return_inverse=True)
+        time, value = table["time_ps"][here], table["value"][here]
+        order = np.lexsort((time, which))
+        parts = np.split(order, np.searchsorted(which[order], np.arange(1, len(ids))))
+        return {str(name): (time[own], value[own]) for name, own in zip(ids, parts, strict=False)}
+
     @cached_property
     def packets(self) -> Columns:
         """What ports did with packets, columns as in ``packets.csv``; no rows where it was not recorded.
