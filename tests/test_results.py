@@ -13,6 +13,7 @@ import pytest
 
 from helpers.synthetic import FAILED_AFTER_PS, SPAN_PS, flow_records, write_flows, write_run
 from paceline.results import STATUS, Results, ResultsError
+from paceline.results.queue_levels import by_port, waiting
 
 
 @pytest.fixture(scope="module")
@@ -237,3 +238,18 @@ def test_samples_are_told_apart_by_kind_and_id(tmp_path):
     assert found == {"1:2": ([5, 7, 7], [1, 3, 5]), "1:20": ([5], [4])}
     assert list(run.samples("rate_bps")) == ["12"]
     assert run.samples("cwnd_bytes") == {}
+
+
+def test_queues_of_ports_that_overlap_are_no_results(tmp_path):
+    """Who reads a folder from elsewhere is to learn which file is wrong, not which sum came out so."""
+    folder = write_run(tmp_path / "r", flows=20)
+    head, first, *rest = (folder / "queues.csv").read_text().splitlines()
+    cells = first.split(",")
+    names = head.split(",")
+    cells[names.index("bin_high_bytes")] = "100000"
+    (folder / "queues.csv").write_text("\n".join([head, ",".join(cells), *rest]) + "\n")
+    run = Results.load(folder)
+    everything = np.ones(run.queues.rows, dtype=bool)
+    for read in (by_port, lambda run: waiting(run, everything)):
+        with pytest.raises(ResultsError, match=r"queues\.csv: queue bins must not overlap"):
+            read(run)

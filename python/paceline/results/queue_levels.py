@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,18 @@ class Waiting:
     """That class where several waited, as ``class 7, one of 6``; empty where one did."""
 
 
+def _merged(run: Results, low: NDArray[Any], high: NDArray[Any], time: NDArray[Any]) -> QueueHistogram:
+    try:
+        return QueueHistogram.merge(low, high, time)
+    except ValueError as error:
+        raise ResultsError(run.path / "queues.csv", str(error)) from error
+
+
 def waiting(run: Results, mask: NDArray[np.bool_]) -> Waiting:
-    """What waited at the ports in the rows of ``run.queues`` that ``mask`` picks, taken as equal."""
+    """What waited at the ports in the rows of ``run.queues`` that ``mask`` picks, taken as equal.
+
+    Raises :class:`ResultsError` where bins overlap.
+    """
     q = run.queues
     node, port, low, high, time, of = (
         q[name][mask] for name in ("node", "port", "bin_low_bytes", "bin_high_bytes", "time_ps", "class")
@@ -42,10 +53,7 @@ def waiting(run: Results, mask: NDArray[np.bool_]) -> Waiting:
         missing = whole - int(times.sum())
         if missing:  # a class that has no row at a port never waited there
             lows, highs, times = np.append(lows, 0), np.append(highs, 1), np.append(times, missing)
-        try:
-            found[int(c)] = QueueHistogram.merge(lows, highs, times)
-        except ValueError as error:
-            raise ResultsError(run.path / "queues.csv", str(error)) from error
+        found[int(c)] = _merged(run, lows, highs, times)
     used = {c: h.mean_bytes() for c, h in found.items() if h.busy().time_ps.any()}
     busiest = max(used, key=lambda c: used[c], default=next(iter(found), None))
     which = f"class {busiest}, one of {len(used)}" if len(used) > 1 else ""
@@ -57,16 +65,18 @@ def waiting(run: Results, mask: NDArray[np.bool_]) -> Waiting:
 def by_port(run: Results) -> dict[int, tuple[str, QueueHistogram]]:
     """The tier (``tor->host``) and the queue of each egress port of a switch, by ``node << 16 | port``.
 
-    Of runs with one class: the times of several would be added up.
+    Of runs with one class: the times of several would be added up. Raises :class:`ResultsError` where bins overlap.
     """
-    queues = run.queues
-    place = queues["node"].astype(np.int64) << 16 | queues["port"].astype(np.int64)
-    found = {}
-    for port in np.unique(place):
-        rows = queues.where(place == port)
-        queue = QueueHistogram.merge(rows["bin_low_bytes"], rows["bin_high_bytes"], rows["time_ps"])
-        found[int(port)] = (str(rows["tier"][0]), queue)
-    return found
+    q = run.queues
+    place = q["node"].astype(np.int64) << 16 | q["port"].astype(np.int64)
+    ports = np.unique(place)
+    order = np.argsort(place, kind="stable")
+    parts = np.split(order, np.searchsorted(place[order], ports[1:]))
+    low, high, time = (q[name] for name in ("bin_low_bytes", "bin_high_bytes", "time_ps"))
+    return {
+        int(port): (str(q["tier"][own[0]]), _merged(run, low[own], high[own], time[own]))
+        for port, own in zip(ports, parts, strict=False)
+    }
 
 
 def busiest_ports(run: Results, count: int) -> list[tuple[str, NDArray[np.bool_]]]:
