@@ -15,9 +15,9 @@ from paceline.experiments.aeolus.networks import fat_tree, flat_spine_leaf, spin
 from paceline.experiments.aeolus.schemes import STACKS, priority_queueing, scenario
 from paceline.progress import Mode
 from paceline.reproduce import judge
-from paceline.reproduce.catalogue import reproduce
 from paceline.reproduce.claims import Claim, Values, intervals, verdicts
 from paceline.reproduce.model import Outcome, Scale
+from paceline.reproduce.regenerate import reproduce
 from paceline.run import simulate
 from paceline.scenario import ExpressPass, FlowRow, Flows, GraphTopology, Topology
 from paceline.sweeps.points import Point, Run, Runs

@@ -471,8 +471,8 @@ def test_the_listed_costs_are_those_of_the_runs():
 
 def test_a_run_that_was_meant_to_stall_is_no_problem(tmp_path):
     """A deadlock may be what an experiment shows; its page must not read as if something had gone wrong."""
-    from paceline.reproduce.catalogue import Judged
     from paceline.reproduce.page import write_scoreboard
+    from paceline.reproduce.regenerate import Judged
 
     (h13,) = experiments.chosen(["H13"])
     verdict = model.Verdict(
@@ -486,8 +486,8 @@ def test_a_run_that_was_meant_to_stall_is_no_problem(tmp_path):
 
 
 def test_many_values_without_a_claim_are_folded_away(tmp_path):
-    from paceline.reproduce.catalogue import Judged
     from paceline.reproduce.page import brief_table, write_scoreboard
+    from paceline.reproduce.regenerate import Judged
 
     (h13,) = experiments.chosen(["H13"])
     plain = {"statement": "s", "published": None, "measured": 1.5, "tolerance": "–"}
@@ -524,8 +524,8 @@ def test_a_table_of_verdicts_names_variants_where_there_are_several():
 
 def test_pages_say_what_the_short_names_on_them_mean(tmp_path):
     """A reader of E5 was told neither what a QCT nor what PFC is."""
-    from paceline.reproduce.catalogue import Judged
     from paceline.reproduce.page import write_experiment
+    from paceline.reproduce.regenerate import Judged
 
     words = {"id": "X1", "title": "Losses", "statement": "PFC is of use.", "source": "source"}
     one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [])
@@ -567,7 +567,7 @@ def test_what_is_true_or_not_reads_so_and_is_recorded_as_a_number():
 
 
 def test_a_failed_run_costs_its_experiment_only(tmp_path):
-    from paceline.reproduce.catalogue import reproduce
+    from paceline.reproduce.regenerate import reproduce
 
     (h13,) = experiments.chosen(["H13"])
     gone = tmp_path / "gone.csv"
@@ -646,8 +646,8 @@ def test_scenario_files_are_not_printed_with_a_page() -> None:
 
 def test_claims_that_pass_are_folded_away_where_there_are_many(tmp_path):
     """The 90 rows of E9 hid the 22 that fail, and H1 took 27 sheets of paper; by larger runs where those count."""
-    from paceline.reproduce.catalogue import Judged
     from paceline.reproduce.page import SHOWN_CLAIMS, write_experiment, write_scoreboard
+    from paceline.reproduce.regenerate import Judged
 
     (h13,) = experiments.chosen(["H13"])
     plain = {"statement": "s", "published": None, "measured": 1.5, "tolerance": "< 2"}
@@ -699,8 +699,8 @@ def test_a_page_begins_with_its_figures_and_the_claims_that_fail(tmp_path):
     """The figures of H1 stood eight screens down, behind 144 verdicts."""
     from matplotlib.figure import Figure
 
-    from paceline.reproduce.catalogue import Judged
     from paceline.reproduce.page import SHOWN_FAILED, write_experiment
+    from paceline.reproduce.regenerate import Judged
 
     def verdict(k: int, outcome: Outcome) -> model.Verdict:
         words = {"id": f"X1.{k}", "statement": f"claim {k}", "tolerance": "≤ 1"}
@@ -721,8 +721,8 @@ def test_a_page_begins_with_its_figures_and_the_claims_that_fail(tmp_path):
 
 def test_a_claim_that_holds_in_larger_runs_is_told_so(tmp_path):
     """Of 38 claims that fail at quick scale and are on record at paper scale 21 hold there; pages did not say so."""
-    from paceline.reproduce.catalogue import Judged
     from paceline.reproduce.page import brief_table, counts_text, write_experiment
+    from paceline.reproduce.regenerate import Judged
 
     def verdict(name: str, outcome: Outcome, measured: float = 2.0) -> model.Verdict:
         words = {"id": f"X1.{name}", "statement": name, "tolerance": "≤ 1"}
@@ -756,8 +756,8 @@ def test_a_claim_that_holds_in_larger_runs_is_told_so(tmp_path):
 
 def test_a_verdict_at_tiny_is_muted_where_larger_runs_say_otherwise(tmp_path):
     """A7 had a green "pass" at tiny beside a colourless "fail 1,365 at paper"; cards and scoreboard said "5 pass"."""
-    from paceline.reproduce.catalogue import Judged
     from paceline.reproduce.page import counts_text, verdict_table, write_experiment, write_scoreboard
+    from paceline.reproduce.regenerate import Judged
 
     def verdict(name: str, outcome: Outcome) -> model.Verdict:
         words = {"id": f"X1.{name}", "statement": f"claim {name}", "tolerance": "exact"}
@@ -809,8 +809,8 @@ def test_a_long_list_of_scenarios_is_folded():
 
 def test_the_rules_of_judging_are_folded_away_on_pages_and_stand_on_the_scoreboard(tmp_path):
     """Each page began its verdicts with the same paragraph of eight lines; one that is alone must still have it."""
-    from paceline.reproduce.catalogue import Judged
     from paceline.reproduce.page import write_experiment, write_scoreboard
+    from paceline.reproduce.regenerate import Judged
 
     words = {"id": "X1", "title": "Title", "statement": "Statement.", "source": "source"}
     one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [])
@@ -831,8 +831,8 @@ def test_the_rules_of_judging_are_folded_away_on_pages_and_stand_on_the_scoreboa
 
 def test_a_scoreboard_says_when_it_is_not_of_a_commit(tmp_path, monkeypatch):
     """It named the commit alone for an engine that was built from other sources than that has."""
-    from paceline.reproduce.catalogue import Judged
     from paceline.reproduce.page import write_scoreboard
+    from paceline.reproduce.regenerate import Judged
 
     monkeypatch.setattr(_native, "git_revision", lambda: f"{'12345678' * 5}-dirty")
     (h13,) = experiments.chosen(["H13"])

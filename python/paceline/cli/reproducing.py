@@ -49,9 +49,9 @@ def reproduce(
                 "has no effect", field=option, allowed="not together with --check: nothing is run"
             )
     from paceline.reproduce import record
-    from paceline.reproduce.catalogue import as_json as to_json
-    from paceline.reproduce.catalogue import reproduce as run
     from paceline.reproduce.page import brief_table, counts_text, write_experiment, write_scoreboard
+    from paceline.reproduce.regenerate import as_json as to_json
+    from paceline.reproduce.regenerate import reproduce as run
 
     folder = Path("results") / "reproduce" / size.value if out is None else out
     files.check_folder("--out", folder)

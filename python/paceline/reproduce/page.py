@@ -11,10 +11,11 @@ from typing import Any
 from paceline import _native
 from paceline.files import write
 from paceline.report import PageFigure, Section, render
-from paceline.reproduce.catalogue import Judged, minutes, scenario_files, write_json
+from paceline.reproduce.catalogue import minutes
 from paceline.reproduce.judge import shown
 from paceline.reproduce.model import Experiment, Outcome, Scale, Verdict
 from paceline.reproduce.record import Row
+from paceline.reproduce.regenerate import Judged, scenario_files, write_json
 from paceline.tables import Cell, Table
 from paceline.words import headed, in_words, many, revision, signed
 
