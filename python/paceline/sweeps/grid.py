@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,49 +66,11 @@ def grid(
     # Warnings are of the points, which may have none: what varies can be what the scenario is warned of.
     lenient = [*overrides, "run.strict=false"]
     resolved = tomllib.loads(_native.check(source.text, source.name, lenient, source.base)["resolved"])
-    axes: dict[str, Axis] = {}
-    for given in vary:
-        axis = Axis.of(given) if isinstance(given, str) else given
-        key, text = axis.key, given if isinstance(given, str) else f"{axis.key}={','.join(axis.values)}"
-        if key in axes or key == "seed":
-            problem = "the seed is not a field to vary here" if key == "seed" else "a field varied twice"
-            allowed = "``seeds`` N" if key == "seed" else "each field once"
-            raise _native.input_error(problem, field="vary", value=text, allowed=allowed)
-        # Values take effect in this order: a table would replace what varies in it.
-        for inner in axes:
-            if replaces(key, inner):
-                allowed = f"after ``vary`` {text}"
-                raise _native.input_error("a field of one that varies", field="vary", value=inner, allowed=allowed)
-        axes[key] = axis
     first = int(resolved["seed"])
-    together = _cases(cases)
-    by_set = [(text, f"``overrides`` {text}") for text in overrides]
-    by_case = [(text, f"{text} in ``cases`` {name}") for name, settings in together.items() for text in settings]
-    for text, option in (*by_set, *by_case):
-        for key, axis in axes.items():
-            # What was made from a setting takes its place.
-            if replaces(key, dotted(text)) and not axis.source:
-                # The value that varies would win, in silence.
-                allowed = f"without {option}"
-                raise _native.input_error("a field varied and set", field="vary", value=key, allowed=allowed)
-    for name, settings in together.items():
-        for k, text in enumerate(settings):
-            earlier = [(other, f"{other} before it") for other in settings[:k]]
-            for other, option in (*by_set, *earlier):
-                if replaces(dotted(text), dotted(other)):
-                    # The case would win, in silence.
-                    problem, allowed = f"{dotted(other)} is set twice", f"without {option}"
-                    value = f"{name}: {text}"
-                    raise _native.input_error(problem, field="cases", value=value, allowed=allowed)
-    runs = seeds * max(len(together), 1) * math.prod(len(axis.values) for axis in axes.values())
-    if runs > MOST_RUNS:
-        # Before they are listed: a billion points do not fit into memory.
-        field, value = ("seeds", str(seeds)) if seeds > 1 else ("vary", f"{len(axes)} fields")
-        allowed = f"at most {MOST_RUNS} runs, values times seeds"
-        raise _native.input_error(f"{runs} runs are too many", field=field, value=value, allowed=allowed)
-    if first + seeds - 1 > MOST_SEED:
-        allowed = f"seeds up to {MOST_SEED}, and the scenario's is {first}"
-        raise _native.input_error("there are not so many", field="seeds", value=str(seeds), allowed=allowed)
+    axes, together = _axes(vary), _cases(cases)
+    _check_sets_once(axes, together, overrides)
+    # Before they are listed: a billion points do not fit into memory.
+    _check_count(axes, together, seeds, first)
     return [
         Point(
             scenario=scenario,
@@ -119,10 +81,63 @@ def grid(
             | {f"{axis.key}={value}": axis.told(value) for axis, value in chosen},
         )
         for case, settings in together.items()
-        for values in itertools.product(*(axis.values for axis in axes.values()))
-        for chosen in (tuple(zip(axes.values(), values, strict=True)),)
+        for values in itertools.product(*(axis.values for axis in axes))
+        for chosen in (tuple(zip(axes, values, strict=True)),)
         for seed in range(first, first + seeds)
     ]
+
+
+def _axes(vary: Sequence[str | Axis]) -> list[Axis]:
+    """The axes in the order given. InputError for a field that is there twice, or within one that comes after it."""
+    found: list[Axis] = []
+    for given in vary:
+        axis = Axis.of(given) if isinstance(given, str) else given
+        key, text = axis.key, given if isinstance(given, str) else f"{axis.key}={','.join(axis.values)}"
+        if key == "seed":
+            problem = "the seed is not a field to vary here"
+            raise _native.input_error(problem, field="vary", value=text, allowed="``seeds`` N")
+        for other in found:
+            if other.key == key:
+                problem = "a field varied twice"
+                raise _native.input_error(problem, field="vary", value=text, allowed="each field once")
+            # Values take effect in this order: a table would replace what varies in it.
+            if replaces(key, other.key):
+                problem, allowed = "a field of one that varies", f"after ``vary`` {text}"
+                raise _native.input_error(problem, field="vary", value=other.key, allowed=allowed)
+        found.append(axis)
+    return found
+
+
+def _check_sets_once(axes: Sequence[Axis], cases: Mapping[str, Sequence[str]], overrides: Sequence[str]) -> None:
+    """Raises InputError where an axis or a case would win, in silence, over a value that is set for the same field."""
+    by_set = [(text, f"``overrides`` {text}") for text in overrides]
+    by_case = [(text, f"{text} in ``cases`` {name}") for name, settings in cases.items() for text in settings]
+    for text, option in (*by_set, *by_case):
+        for axis in axes:
+            # What was made from a setting takes its place.
+            if replaces(axis.key, dotted(text)) and not axis.source:
+                allowed = f"without {option}"
+                raise _native.input_error("a field varied and set", field="vary", value=axis.key, allowed=allowed)
+    for name, settings in cases.items():
+        for k, text in enumerate(settings):
+            earlier = [(other, f"{other} before it") for other in settings[:k]]
+            for other, option in (*by_set, *earlier):
+                if replaces(dotted(text), dotted(other)):
+                    problem, allowed = f"{dotted(other)} is set twice", f"without {option}"
+                    value = f"{name}: {text}"
+                    raise _native.input_error(problem, field="cases", value=value, allowed=allowed)
+
+
+def _check_count(axes: Sequence[Axis], cases: Mapping[str, Sequence[str]], seeds: int, first: int) -> None:
+    """Raises InputError for more runs than :data:`MOST_RUNS`, and for seeds, from ``first`` on, that there are not."""
+    runs = seeds * len(cases) * math.prod(len(axis.values) for axis in axes)
+    if runs > MOST_RUNS:
+        field, value = ("seeds", str(seeds)) if seeds > 1 else ("vary", f"{len(axes)} fields")
+        allowed = f"at most {MOST_RUNS} runs, values times seeds"
+        raise _native.input_error(f"{runs} runs are too many", field=field, value=value, allowed=allowed)
+    if first + seeds - 1 > MOST_SEED:
+        allowed = f"seeds up to {MOST_SEED}, and the scenario's is {first}"
+        raise _native.input_error("there are not so many", field="seeds", value=str(seeds), allowed=allowed)
 
 
 def _cases(texts: Sequence[str]) -> dict[str, list[str]]:
