@@ -27,7 +27,7 @@ from paceline.files import figures
 from paceline.results import Results
 from paceline.run import Source
 from paceline.sweeps.grid import Axis, dotted, grid, replaces
-from paceline.sweeps.points import Point, Run, Runs
+from paceline.sweeps.points import KeyValue, Point, Run, Runs
 from paceline.sweeps.remarks import remarks as warned
 from paceline.sweeps.runner import prepare
 from paceline.tables import Cell, Table, clean_label, fewest, format_share, format_slowdown, p99_name
@@ -191,14 +191,14 @@ def _buffer(run: Run) -> int:
 
 def curves(runs: Runs, limits: Limits) -> list[BufferCurve]:
     """The runs by combination, judged."""
-    keys = dict.fromkeys(tuple((k, v) for k, v in run.point.key.items() if k != BUFFER) for run in runs)
-    several = {name for name in {k for key in keys for k, _ in key} if len({dict(key).get(name) for key in keys}) > 1}
+    by_key: dict[tuple[tuple[str, KeyValue], ...], dict[int, list[Run]]] = {}
+    for run in runs:
+        key = tuple((k, v) for k, v in run.point.key.items() if k != BUFFER)
+        by_key.setdefault(key, {}).setdefault(_buffer(run), []).append(run)
+    names = dict.fromkeys(name for key in by_key for name, _ in key)
+    several = [name for name in names if len({dict(key).get(name) for key in by_key}) > 1]
     found = []
-    for key in keys:
-        own = [run for run in runs if all(run.point.key.get(k) == v for k, v in key)]
-        by_buffer: dict[int, list[Run]] = {}
-        for run in own:
-            by_buffer.setdefault(_buffer(run), []).append(run)
+    for key, by_buffer in by_key.items():
         tried = tuple(_tried(size, by_buffer[size]) for size in sorted(by_buffer))
         # The largest that there is a p99 of.
         largest = next((t for t in reversed(tried) if t.seeds), tried[-1])
