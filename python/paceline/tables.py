@@ -608,9 +608,14 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
         # Of a run that goes on, or was killed, nobody knows them: a dash, and not the zeros that stand in for them.
         *(row(name, (show(r.summary) if r.is_counted else "–" for r in runs)) for name, show in counters),
     ]
-    tables = [Table("Counters and cost", ("", *run_labels(runs)), rows)]
+    load = load_table(runs)
+    return [Table("Counters and cost", ("", *run_labels(runs)), rows), *([load] if load else [])]
+
+
+def load_table(runs: Sequence[Results]) -> Table | None:
+    """What was offered to the links of each tier and what they carried, a column per run; ``None`` without any load."""
     tiers = sorted({str(entry["tier"]) for r in runs for entry in r.summary["load"]}, key=analysis.tier_order)
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for tier in tiers:
         cells = [Cell(tier_text(tier))]
         for r in runs:
@@ -624,17 +629,17 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
     closed = [", ".join(r.summary["closed_loop"]) for r in runs]
     if any(closed):
         rows.append((Cell("Closed loop: carried, not offered"), *(Cell(names or "–") for names in closed)))
-    if rows:
-        caption = (
-            "Load by tier and direction: offered / carried by data frames, ACKs aside, over the simulated time; share of "
-            "the capacity"
-        )
-        if any(cell.note for row in rows for cell in row):
-            caption += "; most used: the share of time that one direction of a link transmitted"
-        if any(cell.text.startswith("– /") for row in rows for cell in row):
-            caption += "; a dash: nothing is offered at a rate, as in closed loops or where all starts at once"
-        tables.append(Table(caption, ("Tier", *run_labels(runs)), rows))
-    return tables
+    if not rows:
+        return None
+    caption = (
+        "Load by tier and direction: offered / carried by data frames, ACKs aside, over the simulated time; share of "
+        "the capacity"
+    )
+    if any(cell.note for row in rows for cell in row):
+        caption += "; most used: the share of time that one direction of a link transmitted"
+    if any(cell.text.startswith("– /") for row in rows for cell in row):
+        caption += "; a dash: nothing is offered at a rate, as in closed loops or where all starts at once"
+    return Table(caption, ("Tier", *run_labels(runs)), rows)
 
 
 def datagram_table(runs: Sequence[Results]) -> Table | None:
