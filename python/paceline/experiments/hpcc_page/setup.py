@@ -49,9 +49,6 @@ CONTROL: Final[Mapping[str, Scheme]] = {
     "timely": Timely(ai_rate="100Mbps", hai_rate="500Mbps"),
 }
 
-TARGETS: Final = ("hpcc_pint_eta95", "hpcc_int_eta95")
-"""HPCC with a target of 95 %, for the figures that compare targets."""
-
 PLAIN: Final = ("dcqcn", "timely")
 """Schemes without a window, which the page does not show."""
 
