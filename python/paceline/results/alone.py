@@ -30,9 +30,9 @@ _MAGIC = b"PACELALN"
 def simulate(folder: Path, *, threads: int = 1, progress: Mode = Mode.NONE) -> None:
     """Simulates the flows of a run alone and writes ``alone.bin`` into its folder.
 
-    Raises ``InputError`` when the run has not ended, is of another version, asks queries
-    (which this baseline does not know), or its input files have changed, ``OSError`` when the disk says no, and
-    ``Interrupted`` after Ctrl-C; then there is no file.
+    Raises ``InputError`` when the run has not ended, is of another version, asks queries (which this baseline does not
+    know), or its input files have changed, ``OSError`` when the disk says no, and ``Interrupted`` after Ctrl-C; then
+    there is no file.
     """
     if (folder / "queries.bin").exists():
         raise _native.input_error(
@@ -59,7 +59,11 @@ def _asking(folder: Path) -> str:
 
 
 def load(folder: Path, flows: int, *, threads: int = 1, progress: Mode = Mode.NONE) -> NDArray[Any]:
-    """FCTs alone of the flows of a folder, as a memory map of :data:`ENTRY`; simulates them if there is no file."""
+    """FCTs alone of the flows of a folder, as a memory map of :data:`ENTRY`; simulates them if there is no file.
+
+    ``flows`` is how many the run has. Raises :class:`ResultsError` where the file holds something else, and what
+    :func:`simulate` raises.
+    """
     path = folder / FILE
     if not path.exists():
         simulate(folder, threads=threads, progress=progress)

@@ -91,14 +91,15 @@ PACKET_RECORD = np.dtype(
 
 
 def count_queries(path: Path) -> int | None:
-    """How many records ``queries.bin`` has room for; ``None`` without such a file."""
+    """How many records ``queries.bin`` has room for, half a one not counted; ``None`` without such a file."""
     return max(path.stat().st_size // QUERY_RECORD.itemsize - 1, 0) if path.is_file() else None
 
 
 def read_queries(path: Path, *, complete: bool) -> NDArray[Any]:
     """The records of ``queries.bin``; half a last one is left out, a missing file is a table without rows.
 
-    Of a run that is not ``complete`` so is one cut short within its header.
+    Of a run that is not ``complete`` so is one cut short within its header. Raises :class:`ResultsError` for a file
+    that cannot be read, or is none of version 1.
     """
     return _read_records(path, QUERY_RECORD, _QUERY_MAGIC, "query", complete=complete)
 
@@ -128,7 +129,12 @@ def _read_records(path: Path, record: np.dtype[Any], magic: bytes, name: str, *,
 
 
 def read_flows(path: Path, *, complete: bool) -> NDArray[Any]:
-    """The records as a read-only memory map of :data:`FLOW_RECORD`."""
+    """The records of ``flows.bin`` as a read-only memory map of :data:`FLOW_RECORD`.
+
+    Of a run that is not ``complete`` half a last one is left out, and a missing file, or one cut short within its
+    header, is a table without rows. Raises :class:`ResultsError` for a file that cannot be read, is none of version 1,
+    or does not hold as many records as its header says.
+    """
     empty = np.zeros(0, dtype=FLOW_RECORD)
     if not complete and not path.exists():
         return empty  # killed before its first flow
