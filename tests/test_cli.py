@@ -78,6 +78,7 @@ def test_the_examples_of_the_help_name_what_exists(paceline, command):
     said = re.sub(r"\\\n +", "", paceline(command, "--help").out)
     text = " ".join(said.split("\n\nOptions:")[-1].split()) if command != "bench" else ""
     examples = re.findall(rf"^    paceline {command}(.*)$", said, re.MULTILINE)
+    assert examples
     workloads = (Path(__file__).parents[1] / "benches/src/workloads.rs").read_text()
     templates = {t["name"] for t in _native.catalogue()["templates"]}
     for example in examples:

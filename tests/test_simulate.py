@@ -142,6 +142,7 @@ def test_options_reach_the_engine():
     assert results.summary["schemes"][0]["eta"] == 0.5
     assert "rate_bps" in results.series["kind"]
     assert "--threads 3: this network has 1 part to share out" in results.summary["without_effect"]
+    assert seen
     assert all({"sim_ps", "flows_done", "wall_s"} <= set(snapshot) for snapshot in seen)
 
 
