@@ -20,6 +20,7 @@ from paceline.cli.options import (
     Sweeping,
 )
 from paceline.progress import Mode
+from paceline.sweeps import CACHE
 
 
 def reproduce(
@@ -38,7 +39,7 @@ def reproduce(
             "--out", "-o", readable=False, metavar="DIR", show_default="results/reproduce/SCALE", help="Where pages go."
         ),
     ] = None,
-    cache: Cache = Path("results/cache"),
+    cache: Cache = CACHE,
     executor: ExecutorName = None,
     jobs: Jobs = None,
     shard: OneShare = None,
@@ -125,7 +126,7 @@ def sweep(
             help="Where the table goes.",
         ),
     ] = None,
-    cache: Cache = Path("results/cache"),
+    cache: Cache = CACHE,
     executor: ExecutorName = None,
     jobs: Jobs = None,
     shard: OneShare = None,
@@ -200,7 +201,7 @@ def size_buffers(
             help="Where results go.",
         ),
     ] = None,
-    cache: Cache = Path("results/cache"),
+    cache: Cache = CACHE,
     executor: ExecutorName = None,
     jobs: Jobs = None,
     shard: OneShare = None,

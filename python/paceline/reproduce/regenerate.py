@@ -13,10 +13,11 @@ from typing import Any
 from paceline import _native, files
 from paceline.progress import Mode
 from paceline.reproduce.model import Experiment, Outcome, Scale, Verdict
+from paceline.sweeps import CACHE
 from paceline.sweeps.executors import LocalProcesses
 from paceline.sweeps.points import Runs
 from paceline.sweeps.runner import Job, Shard, SweepFailed, prepare, run_jobs, runs_of
-from paceline.sweeps.store import DEFAULT, Store
+from paceline.sweeps.store import Store
 
 JSON_VERSION = 1
 
@@ -45,7 +46,7 @@ def reproduce(
     scale: Scale | str = Scale.QUICK,
     *,
     executor: Executor | None = None,
-    cache: Path | str = DEFAULT,
+    cache: Path | str = CACHE,
     progress: Mode | str = Mode.AUTO,
     shard: Shard | None = None,
 ) -> list[Judged]:

@@ -18,9 +18,10 @@ from paceline.files import check_folder
 from paceline.interrupt import StopRequest, stop_on_signal
 from paceline.progress import Mode, View, view
 from paceline.run import Source, as_list, check_numbers, check_overrides
+from paceline.sweeps import CACHE
 from paceline.sweeps.executors import LocalProcesses, cores, free_memory_mib
 from paceline.sweeps.points import Point, Run, Runs
-from paceline.sweeps.store import DEFAULT, Store, key_of
+from paceline.sweeps.store import Store, key_of
 from paceline.sweeps.worker import Task, run_task
 from paceline.words import many, run_time
 
@@ -143,7 +144,7 @@ def sweep(
     points: Iterable[Point],
     *,
     executor: Executor | None = None,
-    cache: Path | str = DEFAULT,
+    cache: Path | str = CACHE,
     progress: Mode | str = Mode.AUTO,
     title: str = "sweep",
 ) -> Runs:

@@ -24,9 +24,6 @@ from paceline import _native
 from paceline.errors import ResultsError
 from paceline.files import check_folder, is_at, open_input
 
-DEFAULT = Path("results") / "cache"
-"""Beside the other results, in the current directory: it grows to gigabytes, and is found, and deleted, there."""
-
 FILES = "kept.json"
 """In the folder of a run that is kept: its files, each with its size and CRC-32."""
 
