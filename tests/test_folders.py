@@ -21,7 +21,7 @@ import pytest
 import paceline as pl
 from helpers.bad_input_cases import CONFIG, FLOW, GOOD, HEAD, NET, TABLE
 from paceline import _native
-from paceline.files import replacing, write
+from paceline.files import replaceable, replacing, write
 from paceline.sweeps.store import Store
 
 
@@ -800,3 +800,17 @@ def test_the_hpcc_command_leaves_files_alone_that_another_run_writes(paceline):
     assert {p.name: p.read_text() for p in Path("out").iterdir()} == {"pfc.txt": "of the other one"}
     os.close(held)
     assert paceline("hpcc", "config.txt", "-q").code == 0
+
+
+def test_a_file_that_is_too_long_for_ours_is_not_read_to_its_end(tmp_path, monkeypatch):
+    """All of somebody's file was read, and made into objects, to see whether the folder is that of a run."""
+    summary, table = tmp_path / "summary.json", tmp_path / "tables.md"
+    table.write_text("mine")
+    text = json.dumps({"schema_version": 1})
+    monkeypatch.setattr(replaceable, "_MOST_JSON", len(text))
+    summary.write_text(text)
+    replaceable.check_report(tmp_path / "report.html")
+    summary.write_text(f"{text} ")
+    with pytest.raises(pl.InputError, match="it would be replaced"):
+        replaceable.check_report(tmp_path / "report.html")
+    assert table.read_text() == "mine"

@@ -19,6 +19,8 @@ from paceline.files.inputs import open_input
 
 _BEGINNING = 1 << 16
 """Bytes by which a file of ours is known."""
+_MOST_JSON = 256 << 20
+"""Bytes of the longest file of ours that is read as a whole to be known."""
 
 
 def check_sweep(folder: Path) -> None:
@@ -120,10 +122,11 @@ def _is_judged(path: Path) -> bool:
 
 
 def _read_json(path: Path) -> dict[str, object]:
-    """An object from a file; an empty one where it is none."""
+    """An object from a file; an empty one where it is none, or too long to be ours."""
     try:
         with open_input(path, "a file") as file:
-            value = json.load(file)
+            text = file.read(_MOST_JSON + 1)
+        value = json.loads(text) if len(text) <= _MOST_JSON else None
     except (_native.InputError, OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
