@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from paceline import _native
 from paceline.errors import Interrupted, ResultsError
 from paceline.progress import Mode, reporting
-from paceline.results.checked import open_file
+from paceline.results.checked import read_header
 
 FILE = "alone.bin"
 ENTRY = np.dtype([("fct_sender_ps", "<u8"), ("fct_receiver_ps", "<u8")])
@@ -67,15 +67,11 @@ def load(folder: Path, flows: int, *, threads: int = 1, progress: Mode = Mode.NO
     path = folder / FILE
     if not path.exists():
         simulate(folder, threads=threads, progress=progress)
-    try:
-        with open_file(path) as file:
-            header = file.read(_HEADER_BYTES)
-    except OSError as error:
-        raise ResultsError(path, f"cannot be read ({error.strerror})") from error
+    header, length = read_header(path, _HEADER_BYTES)
     if len(header) < _HEADER_BYTES:
         raise ResultsError(path, f"ends inside its {_HEADER_BYTES}-byte header; delete it to make it anew")
     version, entry, stated = (*np.frombuffer(header, "<u4", 2, 8), *np.frombuffer(header, "<u8", 1, 16))
-    size = path.stat().st_size - _HEADER_BYTES
+    size = length - _HEADER_BYTES
     good = header[:8] == _MAGIC and (version, entry) == (1, ENTRY.itemsize)
     if not good or int(stated) != flows or size != flows * ENTRY.itemsize:
         raise ResultsError(path, f"does not hold this run's {flows} flows; delete it to make it anew")

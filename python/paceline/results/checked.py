@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -130,6 +131,18 @@ def open_file(path: Path) -> BinaryIO:
     if not stat.S_ISREG(path.stat().st_mode):
         raise ResultsError(path, "is not a file")
     return path.open("rb")
+
+
+def read_header(path: Path, size: int) -> tuple[bytes, int]:
+    """The first ``size`` bytes of a file of a result folder, fewer where it has fewer, and how many it has.
+
+    Raises :class:`ResultsError` when it cannot be read.
+    """
+    try:
+        with open_file(path) as file:
+            return file.read(size), os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise ResultsError(path, f"cannot be read ({error.strerror})") from error
 
 
 def _read(path: Path) -> bytes:

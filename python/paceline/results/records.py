@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline.errors import ResultsError
-from paceline.results.checked import open_file
+from paceline.results.checked import read_header
 
 STATUS = ("not_started", "running", "finished", "failed")
 RUNNING, FINISHED, FAILED = 1, 2, 3
@@ -115,11 +115,9 @@ def _read_records(path: Path, record: np.dtype[Any], magic: bytes, name: str, *,
     try:
         if not path.is_file():
             return empty
-        length = path.stat().st_size
-        with open_file(path) as file:
-            header = file.read(size)
     except OSError as error:
         raise ResultsError(path, f"cannot be read ({error.strerror})") from error
+    header, length = read_header(path, size)
     if length < size and not complete:
         return empty
     if header[:8] != magic or header[8:16] != (1).to_bytes(4, "little") + size.to_bytes(4, "little"):
@@ -138,12 +136,7 @@ def read_flows(path: Path, *, complete: bool) -> NDArray[Any]:
     empty = np.zeros(0, dtype=FLOW_RECORD)
     if not complete and not path.exists():
         return empty  # killed before its first flow
-    try:
-        size = path.stat().st_size
-        with open_file(path) as file:
-            header = file.read(_HEADER_BYTES)
-    except OSError as error:
-        raise ResultsError(path, f"cannot be read ({error.strerror})") from error
+    header, size = read_header(path, _HEADER_BYTES)
     if len(header) < _HEADER_BYTES:
         if complete:
             raise ResultsError(path, f"ends inside its {_HEADER_BYTES}-byte header")
