@@ -146,7 +146,7 @@ def test_a_packet_that_arrives_twice_counts_once() -> None:
     from paceline.experiments.aeolus.measures import Facts
 
     none = np.empty(0)
-    run = Facts(none, none, none, 0, 110, 100, 146_000, 0, 0, 0, 0, arrived_in_vain=0, simulated_us=1.0)
+    run = Facts(none, none, none, 0, 110, 100, 146_000, 0, 0, 0, 0, arrived_in_vain=0)
     assert run.useful_bytes() == 146_000  # ten were lost, and sent again
     assert replace(run, arrived_in_vain=10).useful_bytes() == pytest.approx(0.9 * 146_000)
     assert run.useful_bytes(telemetry=42) == 146_000 - 100 * 42

@@ -47,7 +47,6 @@ class Facts:
     timeouts: int
     arrived_in_vain: int
     """Data packets that reached a host which had them, or could not use them (over RDMA)."""
-    simulated_us: float
 
     def useful_bytes(self, telemetry: int = 0) -> float:
         """Payload that hosts received, each byte once; copies are as long as other packets on average.
@@ -93,7 +92,6 @@ def _facts(folder: Path) -> Facts:
         unscheduled_drops=int(counters["drops_unscheduled"]),
         timeouts=int(counters["timeouts"]),
         arrived_in_vain=int(counters["duplicate_packets"]) + int(counters["discarded_packets"]),
-        simulated_us=results.simulated_ps / 1e6,
     )
 
 

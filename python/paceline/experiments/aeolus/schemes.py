@@ -81,17 +81,16 @@ def scenario(
     threshold: str = "6KiB",
     framing: Framing | None = None,
     run: Run | None = None,
-    shared: bool = False,
     queues: bool = False,
 ) -> Scenario:
-    """One run. ``buffer`` is that of each port, frames only, or of the whole switch with ``shared``."""
+    """One run. ``buffer`` is that of each port, frames only."""
     return Scenario(
         name=name,
         topology=topology,
         framing=framing or Framing(preset="ethernet"),
         switch=Switch(
             buffer=buffer,
-            model="shared" if shared else "per_port",
+            model="per_port",
             delay=switch_delay,
             pfc=Pfc(enabled=False),
             ecn=Ecn(enabled=False),

@@ -98,7 +98,6 @@ class Facts:
     """Sizes of the queries under way when the run ended."""
     drops: int
     pauses: int
-    retransmitted: int
     timeouts: int
 
 
@@ -135,7 +134,6 @@ def _facts(folder: Path) -> Facts:
         open_bytes=int(size[open_].sum()),
         drops=int(counters["drops_buffer"]),
         pauses=int(counters["pause_frames"]),
-        retransmitted=int(counters["retransmitted_packets"]),
         timeouts=int(counters["timeouts"]),
     )
 
@@ -148,7 +146,7 @@ class Window:
     warmup: Facts
 
     def count(self, what: str) -> int:
-        """``drops``, ``pauses``, ``retransmitted`` or ``timeouts``."""
+        """``drops``, ``pauses`` or ``timeouts``."""
         found = getattr(self.whole, what) - getattr(self.warmup, what)
         assert isinstance(found, int)
         return found
