@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -41,7 +41,7 @@ from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, at, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.results import Results
-from paceline.scenario import FlowRow, Flows, Host, Records, Run, Scenario, Series, Star, Switch
+from paceline.scenario import FlowRow, Flows, Host, Hpcc, HpccPint, Records, Run, Scenario, Scheme, Series, Star, Switch
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_number
 from paceline.words import as_ratio, in_words, many
@@ -69,10 +69,25 @@ _SAMPLE_NS: Final = 250
 
 @dataclass(frozen=True)
 class Setup:
-    """How many flows there are in the end, and the delay of a link."""
+    """How many flows there are in the end, the delay of a link, and HPCC's settings that are not the page's."""
 
     flows: int = 8
     link_us: int = 3
+    eta: float | None = None
+    max_stage: int | None = None
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        """All, or HPCC where a setting of its own is varied."""
+        return COMPARED if self.eta is None and self.max_stage is None else OURS
+
+    def control(self, scheme: str) -> Scheme:
+        """The scheme with what is varied."""
+        given = CONTROL[scheme]
+        if not isinstance(given, Hpcc | HpccPint):
+            return given
+        eta = given.eta if self.eta is None else self.eta
+        return replace(given, eta=eta, max_stage=given.max_stage if self.max_stage is None else self.max_stage)
 
     @property
     def base_rtt_ps(self) -> int:
@@ -100,10 +115,15 @@ VARIANTS: Final[Mapping[str, Setup]] = {
     "default": Setup(),
     "flows_16": Setup(flows=16),
     "links_1us": Setup(link_us=1),
+    "target_95": Setup(eta=0.95),
+    "max_stage_5": Setup(max_stage=5),
 }
 ABOUT: Final = {
     "flows_16": "15 flows join instead of 7",
     "links_1us": "links of 1 µs, those of the page's tree, with a base RTT of 4.2 µs",
+    "target_95": "HPCC with the target of its paper, 95 %, instead of the page's 99 %",
+    "max_stage_5": "HPCC with five rounds of additive increase before a multiplicative one, as the text of its paper "
+    "has it, instead of the page's none",
 }
 
 
@@ -119,7 +139,7 @@ def scenario(scheme: str, setup: Setup, scale: Scale) -> Scenario:
         host=Host(rto="off"),
         run=Run(stop=f"{end}ps"),
         records=Records(queues="off", links=False, pauses=False, series=series),
-        schemes={scheme: CONTROL[scheme]},
+        schemes={scheme: setup.control(scheme)},
         workloads=[Flows(rows=rows)],
     )
 
@@ -128,7 +148,7 @@ def plan(scale: Scale) -> Sequence[Point]:
     """Every scheme; seeds decide which packets are marked, and which of two that arrive at one instant is first."""
     found = []
     for variant, setup in VARIANTS.items():
-        for scheme in COMPARED:
+        for scheme in setup.schemes:
             key: dict[str, KeyValue] = {"scheme": scheme, "variant": variant}
             found += over_seeds(scenario(scheme, setup, scale), key, _SEEDS[scale])
     return found
@@ -233,7 +253,7 @@ def measure(runs: Runs) -> Values:
     """All of a course by variant and scheme; the mean over seeds."""
     found: dict[Place, float] = {}
     for variant, setup in VARIANTS.items():
-        for scheme in COMPARED:
+        for scheme in setup.schemes:
             seen = [_course(run.folder, setup) for run in runs.where(variant=variant, scheme=scheme)]
             for what, (_, unit) in _TOLD.items() if seen else ():
                 found[variant, scheme, what] = sum(getattr(one, what) for one in seen) / len(seen) / unit
@@ -327,8 +347,8 @@ def _drawings(runs: Runs) -> Iterator[Drawing]:
 def show(runs: Runs, scale: Scale) -> Shown:
     """The queue over time, and all numbers."""
     values, rows = measure(runs), []
-    for variant in VARIANTS:
-        for scheme in COMPARED:
+    for variant, of in VARIANTS.items():
+        for scheme in of.schemes:
             if (variant, scheme, "gone") in values:
                 cells = [format_number(at(values, variant, scheme, what)) for what in _TOLD]
                 rows.append(tuple(Cell(text) for text in (f"{SCHEMES[scheme]}, {in_words(variant)}", *cells)))
