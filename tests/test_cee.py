@@ -20,7 +20,9 @@ from paceline.experiments.cee.measures import (
     cycles,
     largest_of_capacity,
     largest_share,
+    longest,
     share_between,
+    stretches,
     time_to_fairness,
 )
 from paceline.experiments.cee.programs import experiments as program_experiments
@@ -149,7 +151,10 @@ def test_queries_hold_on_what_was_published_and_fail_on_altered_numbers() -> Non
     values["red", "new_reno", 0.0, 0.0, "fct_ms"] = 0.9
     assert failing(query_rules.red_rule(values)) == {"qcn20_syn", "fct.red.base", *others}
     values["base", "vegas", 0.0, 0.0, "drops"] = 121.0
-    assert failing(query_rules.losses_rule(values)) == {"drops.new_reno", "drops.cubic.vegas"}
+    assert failing(query_rules.losses_rule(values)) == set(), "the study does not say who loses more of these two"
+    values["base", "cubic", 0.0, 0.0, "drops"] = 90.0
+    values["base", "vegas", 0.0, 0.0, "qct_ms"] = 13.0
+    assert failing(query_rules.losses_rule(values)) == {"drops.cubic", "qct_ms.cubic.vegas"}
     # Two of twelve pairs with a limiter for each destination (under QCN 20), none with one for each adapter.
     for scheme in ("cubic", "vegas"):
         values["qcn20", scheme, 1.0, 0.0, "qct_aged_ms"] = 50.0
@@ -174,11 +179,22 @@ def test_statements_beside_udp_are_about_every_tcp() -> None:
     assert failing(query_experiments.udp_fairness_rule(values)) == wrong
 
 
-def test_commercial_congestion_has_to_be_sparse_with_pfc_too() -> None:
-    values = {QueryCase("base", "new_reno", pfc).place("congested"): 0.01 for pfc in (False, True)}
+def test_commercial_congestion_has_to_be_sparse_and_transient_with_pfc_too() -> None:
+    watched = {pfc: QueryCase("base", "new_reno", pfc, watched=True) for pfc in (False, True)}
+    values = {case.place("congested"): 0.01 for case in watched.values()}
+    values |= {case.place(what): 0.1 for case in watched.values() for what in ("event_ms", "lasting_ms")}
     assert failing(query_rules.transient_rule(values)) == set()
-    values[QueryCase("base", "new_reno", True).place("congested")] = 0.2
-    assert failing(query_rules.transient_rule(values)) == {"share.pfc1"}
+    values[watched[True].place("congested")] = 0.2
+    values[watched[False].place("event_ms")] = 0.75  # ten round trips: what lasts, by E12
+    values[watched[True].place("lasting_ms")] = 9.8
+    assert failing(query_rules.transient_rule(values)) == {"share.pfc1", "event", "lasting.pfc1"}
+
+
+def test_a_stretch_is_as_many_samples_in_a_row() -> None:
+    high = np.array([1, 1, 0, 0, 1, 0, 1, 1, 1], dtype=bool)
+    assert stretches(high).tolist() == [2, 1, 3]
+    assert stretches(~high).tolist() == [2, 1]
+    assert stretches(np.zeros(4, dtype=bool)).tolist() == stretches(high[:0]).tolist() == []
 
 
 def test_programs_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:
@@ -385,8 +401,8 @@ def test_measures_of_series() -> None:
     at, delay = np.array([0.0, 500, 999, 1000, 1500]), np.array([1.0, 4, 8, 8, 40])
     assert roundtrips.swing(at, delay, 1000) == pytest.approx(8)
     # From 1.0 to 1.2 and from 3.0 to 3.4.
-    assert programs.longest(np.array([1.0, 1.1, 1.2, 3.0, 3.2, 3.4]), 0.25) == pytest.approx(0.4)
-    assert programs.longest(np.array([]), 0.25) == 0
+    assert longest(np.array([1.0, 1.1, 1.2, 3.0, 3.2, 3.4]), 0.25) == pytest.approx(0.4)
+    assert longest(np.array([]), 0.25) == 0
 
 
 def test_runs_are_called_alike_in_all_tables() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline.analysis import F8, QueueHistogram, jain_index
+from paceline.analysis import F8, Bools, QueueHistogram, jain_index
 from paceline.experiments.cee.setup import FRAME, LINE_BPS, PAYLOAD
 from paceline.results import queue_levels
 from paceline.sweeps.points import Run
@@ -111,6 +111,21 @@ def cycles(queue: F8, *, high: float, low: float) -> int:
         elif armed and level <= low:
             count, armed = count + 1, False
     return count
+
+
+def longest(times: F8, gap: float) -> float:
+    """Length of the longest stretch of instants that are no more than ``gap`` apart."""
+    found, start = 0.0, 0
+    for i in range(1, len(times) + 1):
+        if i == len(times) or times[i] - times[i - 1] > gap:
+            found, start = max(found, float(times[i - 1] - times[start])), i
+    return found
+
+
+def stretches(high: Bools) -> F8:
+    """How many samples in a row are high, of each stretch of them."""
+    edges = np.diff(np.concatenate([[0], high.astype(np.int8), [0]]))
+    return (np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1)).astype(np.float64)
 
 
 def shares(flows: dict[int, tuple[F8, F8]], window_us: float, start_us: float = 0.0) -> NDArray[np.float64]:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from paceline.analysis import F8
 from paceline.experiments.cee.cases import Case, grouped, means
+from paceline.experiments.cee.measures import longest
 from paceline.experiments.cee.setup import (
     FRAMING,
     KNOB_TITLES,
@@ -200,15 +200,6 @@ def _spread(folder: Path) -> dict[str, float]:
         "longest_ms": longest(congested, 1.5 * every_ms),
         "congested_ms": len(congested) * every_ms,
     }
-
-
-def longest(times: F8, gap: float) -> float:
-    """Length of the longest stretch of instants that are no more than ``gap`` apart."""
-    found, start = 0.0, 0
-    for i in range(1, len(times) + 1):
-        if i == len(times) or times[i] - times[i - 1] > gap:
-            found, start = max(found, float(times[i - 1] - times[start])), i
-    return found
 
 
 def watched_programs(values: Values) -> Sequence[str]:

@@ -215,7 +215,7 @@ EXPERIMENTS = (
         "Commercial congestion",
         "Congestion by commercial traffic is sparse and transient.",
         rules.transient_rule,
-        _plan(*_all(("base",), ("new_reno",))),
+        _plan(*(QueryCase("base", "new_reno", pfc, watched=True) for pfc in (False, True))),
     ),
     experiment(
         "E18",

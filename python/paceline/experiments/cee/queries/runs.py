@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from paceline.analysis import jain_index, nearest_rank
 from paceline.experiments.cee.cases import Case, grouped, means
+from paceline.experiments.cee.measures import longest, stretches
 from paceline.experiments.cee.setup import (
     FRAMING,
     KNOB_TITLES,
@@ -41,6 +44,11 @@ from paceline.scenario import Run as RunSettings
 from paceline.sweeps.points import Point, Run, Runs
 from paceline.tables import Table, number_rows
 from paceline.words import in_words, percent
+
+_SAMPLE_US: Final = 25
+"""Between two samples of the queues that are watched: a third of a round trip."""
+_SAMPLES: Final = 50_000
+"""The 1.2 s of quick scale; where a run lasts longer the interval doubles."""
 
 _LENGTH_US: Final = {Scale.TINY: 20_000, Scale.QUICK: 1_000_000, Scale.PAPER: 7_000_000}
 _TREE: Final = {
@@ -93,6 +101,8 @@ class QueryCase(Case):
     """Of background flows, %."""
     queries: int = FOREGROUND
     """About the load of queries, %."""
+    watched: bool = False
+    """The queues in front of all hosts are sampled."""
 
     @property
     def loads(self) -> tuple[str, ...]:
@@ -103,7 +113,8 @@ class QueryCase(Case):
     def place(self, what: str) -> Place:
         """Where a measured value lies; knob and message size are a part of it where one is not the study's."""
         own = (self.knob, float(self.size)) if (self.knob, self.size) != ("study", SIZE) else ()
-        return (self.cell, self.scheme, float(self.pfc), float(self.udp), *own, *self.loads, what)
+        seen = ("watched",) if self.watched else ()
+        return (self.cell, self.scheme, float(self.pfc), float(self.udp), *own, *self.loads, *seen, what)
 
     @property
     def title(self) -> str:
@@ -116,7 +127,12 @@ class QueryCase(Case):
 def point(case: QueryCase, scale: Scale, seed: int) -> Point:
     """One run."""
     children, parents = _TREE[scale]
+    hosts = math.prod(children)
+    ports = [f"{hosts + h // children[0]}:{h % children[0]}" for h in range(hosts)]
     stop = _LENGTH_US[scale]
+    series = Series(interval=f"{max(stop / 500, 100):g}us", busiest=0)
+    if case.watched:
+        series = Series(interval=f"{_SAMPLE_US}us", samples=_SAMPLES, busiest=0, ports=ports)
     interval = _INTERVAL_US[scale] * case.size / SIZE * FOREGROUND / case.queries
     message = f"{case.size}KiB"
     workloads: list[Any] = [
@@ -139,7 +155,7 @@ def point(case: QueryCase, scale: Scale, seed: int) -> Point:
         host=host(case.cell, stack(case.cell, case.knob)),
         # What is delivered beside UDP is compared while both send.
         run=RunSettings(stop=f"{stop if case.udp else stop + 200_000}us", measure_end=f"{stop}us", stall="10s"),
-        records=Records(queues="port", series=Series(interval=f"{max(stop / 500, 100):g}us", busiest=0)),
+        records=Records(queues="port", series=series),
         schemes=schemes,
         workloads=workloads,
     )
@@ -166,6 +182,8 @@ def _one(run: Run) -> dict[str, float]:
         "notifications": float(c.get("notifications", 0)),
     }
     found["congested"] = _congested(results)
+    if run.point.key["watched"]:
+        found |= _lasting(run.folder)
     traffic = {t["scheme"]: t for t in results.summary.get("traffic", [])}
     if "udp" in traffic:
         tcp, udp = traffic["tcp"], traffic["udp"]
@@ -189,6 +207,33 @@ def _congested(results: Results) -> float:
     return float(q["time_ps"][high].sum() / q["time_ps"].sum()) if q.rows else math.nan
 
 
+@lru_cache(maxsize=64)
+def _lasting(folder: Path) -> dict[str, float]:
+    """For how long over XON waits at a port in front of a host at a stretch, ms: the median, p99 and longest stretch.
+
+    ``lasting_ms``: the longest time in which some port holds more, as E12 has it; ``at_once``: at how many more waits
+    whenever it does at any. From samples: a stretch that only one saw has lasted for an interval, and shorter ones
+    between two are not seen.
+    """
+    # Kept, as verdicts and page ask for it: a series has a million rows and more.
+    results = Results.load(folder)
+    series = results.series
+    sampled = series.where(series["kind"].astype(str) == "queue_bytes")
+    every_ms = float(results.summary["series_interval_ps"]) / 1e9
+    ports = sampled["id"]
+    found = [stretches(sampled["value"][ports == port] > XON) for port in np.unique(ports)]
+    lengths = np.concatenate([np.empty(0), *found]) * every_ms
+    instants, ports_then = np.unique(sampled["time_ps"][sampled["value"] > XON] / 1e9, return_counts=True)
+    return {
+        "event_ms": nearest_rank(lengths, 50),
+        "event_p99_ms": nearest_rank(lengths, 99),
+        "event_longest_ms": float(lengths.max(initial=0.0)),
+        "events": float(len(lengths)),
+        "lasting_ms": longest(instants, 1.5 * every_ms),
+        "at_once": float(ports_then.mean()) if len(ports_then) else math.nan,
+    }
+
+
 def by_case(runs: Runs) -> dict[QueryCase, list[Run]]:
     """The runs of each case, one for a seed."""
     return grouped(runs, QueryCase.of)
@@ -204,15 +249,27 @@ def measure(runs: Runs) -> Values:
 
 def table(values: Values, cases: Collection[QueryCase]) -> Table:
     """The numbers of :func:`measure`, a row for each case."""
-    parts = ("qct_ms", "qct_p99_ms", "unanswered", "fct_ms", "drops", "timeouts", "notifications", "congested")
+    parts: tuple[str, ...] = (
+        "qct_ms",
+        "qct_p99_ms",
+        "unanswered",
+        "fct_ms",
+        "drops",
+        "timeouts",
+        "notifications",
+        "congested",
+    )
     shares = [parts.index(part) for part in ("unanswered", "congested")]
+    watched = any(case.watched for case in cases)
+    parts += ("event_ms", "lasting_ms", "at_once") if watched else ()
     sized = any(case.size != SIZE for case in cases)
     rows = {}
     for case in cases:
         name = f"{case.title}, {case.size} KiB" if sized else case.title
         rows[name] = [at(values, *case.place(p)) for p in parts]
     times = ("Mean QCT, ms", "p99, ms", "Unanswered", "Mean FCT, ms")
-    head = ("Run", *times, "Drops", "Timeouts", "CNMs", "Congested, of the ports' time")
+    events = ("Over 80 KB at a stretch: median, ms", "at some port: longest, ms", "Ports at once") if watched else ()
+    head = ("Run", *times, "Drops", "Timeouts", "CNMs", "Congested, of the ports' time", *events)
     return Table("Queries, background flows and losses; means over seeds", head, number_rows(rows, shares))
 
 
@@ -223,11 +280,17 @@ def remarks(cases: Collection[QueryCase]) -> list[str]:
     return [
         *REMARKS,
         *([udp] if any(case.udp for case in cases) else []),
+        *([WATCHED] if any(case.watched for case in cases) else []),
         *([f"Variants of load: {'; '.join(loaded)}, of the hosts' links."] if any(c.loads for c in cases) else []),
         *cells_remarks({case.cell for case in cases}, pfc=any(case.pfc for case in cases)),
     ]
 
 
+WATCHED: Final = (
+    f"Over 80 KB at a stretch: at a switch's port to a host, sampled every {_SAMPLE_US} µs at quick scale (at paper "
+    "scale every 200 µs); what comes and goes between two samples is not seen. At some port: until none of them holds "
+    "as much, as E12 has it. Ports at once: the mean of the time in which any does."
+)
 REMARKS: Final = [
     "Queries of 20 KiB messages, where rows say no other size, from a random host over one host in every rack to all "
     "others and back, 5 % of the hosts' links; background flows of TrafPy's university set, 10 %, seven of ten in "
