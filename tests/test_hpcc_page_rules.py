@@ -108,7 +108,7 @@ def test_a_scheme_that_is_off_fails_where_it_should() -> None:
     assert "load50.p99.hpcc_pint" in failing("H1", slow_pint)
     assert not any(q.endswith(".dctcp") for q in failing("H2", slow_pint))
     assert {"websearch.p99.dctcp", "hadoop.p50.dcqcn_w"} <= failing("H4", slow_pint)
-    assert failing("H6", slow_pint) == {f"websearch{load}.p{q}" for load in LOADS for q in PERCENTILES}
+    assert failing("H6", slow_pint) == {f"{w}{load}.p{q}" for w in WORKLOADS for load in LOADS for q in PERCENTILES}
     assert failing("H7", slow_pint)
     assert "p99.order" in failing("H10", slow_pint)
     assert "p50.timely_w" in failing("H9", slow_pint)
@@ -121,6 +121,8 @@ def test_a_scheme_that_is_off_fails_where_it_should() -> None:
     assert failing("H12", early)
     assert failing("H8", altered(3.0, "hpcc_pint"))
     assert failing("H8", altered_at(50.0, 50, "hpcc_pint")) == {"websearch.p50.growth50", "websearch.p50.growth70"}
+    grown = {f"websearch.p50.growth{load}.hpcc_int" for load in (50, 70)}
+    assert failing("H8", altered_at(50.0, 50, "hpcc_int")) == grown
 
 
 def test_a_common_factor_leaves_relative_matches_alone() -> None:

@@ -233,7 +233,7 @@ def long_flows_at_30(curves: Curves) -> list[Claim]:
 
 
 def pint_over_int(curves: Curves) -> list[Claim]:
-    """H6: HPCC-PINT shortens long flows against HPCC-INT, by as much as published. Hadoop without a claim."""
+    """H6: HPCC-PINT shortens long flows against HPCC-INT, by as much as published: of Hadoop the trend is similar."""
     found = []
     for workload in WORKLOADS:
         for load in LOADS:
@@ -242,8 +242,7 @@ def pint_over_int(curves: Curves) -> list[Claim]:
                 target = published().ratio(*pair, FROM_1MB)
                 what = f"{_place(workload, load, q)}: HPCC-INT / HPCC-PINT, {FROM_1MB.title}"
                 value, name = curves.ratio(*pair, FROM_1MB), f"{workload}{load}.p{q}"
-                limits = percent_of(target, 10) if workload == "websearch" else None
-                found.append(Claim(name, what, value, limits))
+                found.append(Claim(name, what, value, percent_of(target, 10)))
     return found
 
 
@@ -261,26 +260,25 @@ def short_flows_at_50(curves: Curves) -> list[Claim]:
 
 
 def short_flow_gap(curves: Curves) -> list[Claim]:
-    """H8: the gap of short flows, best of the others less HPCC-PINT, grows with load. Hadoop without a claim.
+    """H8: the gap of short flows, best of the others less HPCC, grows with load. Hadoop without a claim.
 
-    Claims about p99s have the shorter names.
+    Claims about HPCC-PINT and about p99s have the shorter names. In the published curves HPCC-INT's gap at p95 and p99
+    shrinks from 50 to 70 %, of which nothing is claimed here.
     """
     found = []
-    for q in reversed(PERCENTILES):
-        own = "" if q == 99 else f".p{q}."
-        for workload in WORKLOADS:
-            gaps = []
-            for load in LOADS:
-                mean = {s: curves.mean(CurveId(workload, load, s, q), UP_TO_200KB) for s in (*OTHERS, "hpcc_pint")}
-                gaps.append(min(mean[s] for s in OTHERS) - mean["hpcc_pint"])
-                of = f"{_place(workload, load, q)}: mean slowdown of {UP_TO_200KB.title}"
-                what = f"{of}, best of the others less HPCC-PINT"
-                found.append(Claim(f"{workload}{own}{load}", what, gaps[-1]))
-            for i in (1, 2):
-                of = f"{WORKLOADS[workload]}, p{q}: best of the others less HPCC-PINT, {UP_TO_200KB.title}"
-                what = f"{of}: what it is at {LOADS[i]} % less what it is at {LOADS[i - 1]} %"
-                limits = above(0) if workload == "websearch" else None
-                found.append(Claim(f"{workload}{own or '.'}growth{LOADS[i]}", what, gaps[i] - gaps[i - 1], limits))
+    for scheme, q, workload in product(HPCC, reversed(PERCENTILES), WORKLOADS):
+        own, name, gaps = "" if q == 99 else f".p{q}.", _name(scheme), []
+        for load in LOADS:
+            mean = {s: curves.mean(CurveId(workload, load, s, q), UP_TO_200KB) for s in (*OTHERS, scheme)}
+            gaps.append(min(mean[s] for s in OTHERS) - mean[scheme])
+            what = f"{_place(workload, load, q)}: mean slowdown of {UP_TO_200KB.title}, best of the others less {name}"
+            found.append(Claim(f"{workload}{own}{load}{_suffix(scheme)}", what, gaps[-1]))
+        for i in (1, 2):
+            of = f"{WORKLOADS[workload]}, p{q}: best of the others less {name}, {UP_TO_200KB.title}"
+            what = f"{of}: what it is at {LOADS[i]} % less what it is at {LOADS[i - 1]} %"
+            said = workload == "websearch" and not (scheme == "hpcc_int" and q > 50 and LOADS[i] == 70)
+            growth = f"{workload}{own or '.'}growth{LOADS[i]}{_suffix(scheme)}"
+            found.append(Claim(growth, what, gaps[i] - gaps[i - 1], above(0) if said else None))
     return found
 
 

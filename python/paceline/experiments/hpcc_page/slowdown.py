@@ -211,7 +211,7 @@ EXPERIMENTS = (
     _experiment(
         6,
         "PINT instead of INT",
-        "HPCC-PINT shortens long flows against HPCC-INT, the more the higher the load.",
+        "HPCC-PINT shortens long flows against HPCC-INT, the more the higher the load, with both workloads.",
         rules.pint_over_int,
     ),
     _experiment(
