@@ -261,6 +261,14 @@ def test_a_signal_where_python_ignores_errors_is_heeded(tmp_path, number):
     assert (done.returncode, done.stderr) == (130, "interrupted: the command was not done\n")
 
 
+def test_a_lost_signal_is_heeded_on_a_busy_machine(tmp_path):
+    """It was raised again 10 ms later, and lost once more where Python was still about to start the thread for that."""
+    slow = "import threading; start = threading.Thread.start; "
+    slow += "threading.Thread.start = lambda thread: (start(thread), [time.sleep(0.001) for _ in range(100)]); "
+    done = list_while(tmp_path, slow + "Dying(signal.SIGINT); time.sleep(10)")
+    assert (done.returncode, done.stderr) == (130, "interrupted: the command was not done\n")
+
+
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
 def test_a_signal_after_the_end_changes_nothing(number):
     """While Python tidied up, in which time passes too, it was killed, and nobody could see that all was done."""

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -70,19 +70,27 @@ def raise_lost_interrupts_again() -> None:
     others = sys.unraisablehook
 
     def raise_again() -> None:
+        # Not within the hook: from there it would be lost as well.
+        while _runs(threading.main_thread(), lost.__code__):
+            time.sleep(0.001)
         is_heeded = signal.getsignal(signal.SIGTERM) == _interrupt
         os.kill(os.getpid(), signal.SIGTERM if is_heeded else signal.SIGINT)
 
     def lost(error: "sys.UnraisableHookArgs") -> None:
         if issubclass(error.exc_type, KeyboardInterrupt):
-            # Not at once: from here it would be lost as well.
-            timer = threading.Timer(0.01, raise_again)
-            timer.daemon = True
-            timer.start()
+            threading.Thread(target=raise_again, daemon=True).start()
         else:
             others(error)
 
     sys.unraisablehook = lost
+
+
+def _runs(thread: threading.Thread, code: CodeType) -> bool:
+    """Whether a thread is in a function of that code, or in what this has called."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
 
 
 @contextmanager
