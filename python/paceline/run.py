@@ -30,7 +30,7 @@ ProgressLike = Mode | Literal["auto", "plain", "none"] | Callable[[Snapshot], ob
 _OVERRIDE: Final = "--set "
 """What the engine puts before an override that an error is about, in place of the file."""
 
-MOST_SCENARIO: Final = 4 << 20
+MOST_SCENARIO: Final = 8 << 20
 """Bytes of the longest scenario; the engine takes no more."""
 
 MOST_SEED: Final = 2**63 - 1

@@ -28,7 +28,7 @@ use crate::record::{FlowRecord, Status};
 use crate::results::flow_file::Records;
 use crate::results::{ALONE_FILE, Summary, hold, part_of, read_summary};
 use crate::scenario::{FailureConfig, PathChoice, QueueRecords, RecordConfig, Scenario, Stop};
-use crate::spec::{Resolved, parse};
+use crate::spec::{MAX_TEXT, Resolved, parse};
 use crate::workload::program::Connections;
 use crate::workload::{FlowDefaults, FlowSpec, FlowTable};
 use paceline_proto::units::Time;
@@ -95,7 +95,7 @@ fn fill(folder: &Path, part: &File, threads: usize, watch: &mut dyn FnMut(u64, u
     let summary = read_summary(folder)?;
     let file = folder.join("scenario.toml");
     let name = file.display().to_string();
-    let text = crate::input::read(&file, 4 << 20);
+    let text = crate::input::read(&file, MAX_TEXT as u64);
     let text = text.map_err(|e| InputError::new(e).file(&name).allowed("the scenario of the run"))?;
     let spec = parse(&crate::input::utf8(text, &name)?, &name, &[])?;
     let Assembled { scenario, mut source, .. } = assemble(&spec)?;

@@ -33,6 +33,7 @@ mod template;
 mod tests;
 
 use declare::section;
+pub(crate) use node::MAX_TEXT;
 use node::{At, Bad, Node};
 use section::{check_keys, read_section};
 
@@ -252,14 +253,24 @@ impl Resolved {
 /// `workloads.0.load.value=0.5`); the value is a TOML literal or, failing that, a string.
 ///
 /// # Errors
-/// Text that is not TOML or longer than 4 MiB, an unknown key, a wrong type, a value out of range, a missing key, fields
+/// Text that is not TOML or longer than 8 MiB, an unknown key, a wrong type, a value out of range, a missing key, fields
 /// that contradict each other; each names the line or the override.
 #[allow(clippy::result_large_err, reason = "one error per run of the program")]
 pub fn parse(text: &str, file: &str, overrides: &[String]) -> Result<Resolved, InputError> {
     let empty = Node::empty(At::Line(1));
     let mut origin = Origin { file: file.to_string(), overrides: overrides.to_vec(), root: empty };
     match read(text, &mut origin) {
-        Ok(spec) => Ok(Resolved { spec, origin, followed: Vec::new() }),
+        Ok(spec) => {
+            let scenario = Resolved { spec, origin, followed: Vec::new() };
+            // What leaves most to defaults becomes a few times as long.
+            let resolved = if text.len() > MAX_TEXT / 16 { scenario.to_toml().len() } else { 0 };
+            if resolved > MAX_TEXT {
+                let error = InputError::new("the scenario is too long with all defaults written out").file(file);
+                let allowed = format!("at most {MAX_TEXT} bytes; networks and flows may be files of their own");
+                return Err(error.value(format!("{resolved} bytes")).allowed(allowed));
+            }
+            Ok(scenario)
+        }
         Err(Bad(inner)) => Err(origin.place(inner.0, inner.1)),
     }
 }

@@ -300,8 +300,13 @@ fn overrides_are_named_in_place_of_the_line() {
 
 #[test]
 fn huge_and_deep_input_is_refused_quickly() {
-    let error = with(&"# \n".repeat(2 << 20), &[]).unwrap_err();
+    let error = with(&"# \n".repeat(3 << 20), &[]).unwrap_err();
     assert!(error.problem.contains("too long"), "{error}");
+    // What its defaults make too long is refused before a run, which could not be repeated from what it leaves behind.
+    let links = "{a='h',b='s'},".repeat(300_000);
+    let graph = format!("topology={{kind='graph',hosts=['h','i'],switches=['s'],links=[{links}]}}\n");
+    let error = with(&LEAST.replace("[topology]\nkind = \"star\"\n", &graph), &[]).unwrap_err();
+    assert!(error.problem.contains("too long with all defaults"), "{error}");
     for deep in
         [format!("a = {}1{}", "[".repeat(100_000), "]".repeat(100_000)), format!("{}a = 1", "a.".repeat(100_000))]
     {
