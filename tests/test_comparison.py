@@ -113,7 +113,7 @@ def test_everything_is_a_report_under_a_name_of_its_own() -> None:
     claims = rule({})
     assert len({claim.id for claim in claims}) == len(claims) == 2 * 3 * 8 * 4 + 8
     assert all(claim.limits is None for claim in claims)
-    point = Point(scenario="", key={})
+    point = Point(scenario="", key=dict.fromkeys(("part", "workload", "load", "scheme"), "none"))
     verdicts = c1.judge(Runs((Run(point, Path("nowhere")),)), Scale.QUICK)
     assert {v.verdict for v in verdicts} == {Outcome.REPORT}
     assert all(v.measured is None for v in verdicts)

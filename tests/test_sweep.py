@@ -50,6 +50,9 @@ def test_runs_come_in_the_order_of_the_points_and_shared_ones_run_once(tmp_path)
     assert [r.results().summary["flows"]["total"] for r in runs.where(senders=8)] == [8]
     with pytest.raises(KeyError):
         runs.one(senders=4)
+    # A mistyped name gave no runs, as a value that nobody has does.
+    with pytest.raises(KeyError, match="no run has sender; they have seed, senders"):
+        runs.where(sender=8)
 
 
 def test_what_a_sweep_cannot_take_is_told(tmp_path):

@@ -103,7 +103,10 @@ def test_a_sweep_over_numbers_is_drawn(paceline, tmp_path):
     drawn = curves.figure(rows(by_size, seeds=3), list(by_size))
     assert drawn is not None
     assert [ax.get_xlabel() for ax in drawn.axes] == ["size", "size"]
-    assert [ax.get_ylabel() for ax in drawn.axes] == ["Slowdown, p50", "Slowdown, p99"]
+    assert [ax.get_ylabel().partition("\n")[0] for ax in drawn.axes] == ["Slowdown, p50", "Slowdown, p99"]
+    # An axis that does not begin at 0 says where it does.
+    for ax in drawn.axes:
+        assert ("(axis from" in ax.get_ylabel()) == (ax.get_ylim()[0] > 0)
     assert {line.get_label() for line in drawn.axes[0].get_lines() if line.get_label()[0] != "_"} == {
         *(f"{cc}, load {load}" for cc in by_size["cc"] for load in by_size["load"])
     }

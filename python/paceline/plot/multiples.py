@@ -168,7 +168,10 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
     else:
         apart = least > most / 2 or least < 0
         room = 0.06 * (most - (least if apart else 0.0)) or 0.06 * most  # all the same
-        ax.set_ylim(*(chart.between or (least - room if apart else 0.0, most + room or 1.0)))
+        bottom, top = chart.between or (least - room if apart else 0.0, most + room or 1.0)
+        ax.set_ylim(bottom, top)
+        if bottom > 0:
+            name = f"{name}\n(axis from {bottom:,.3g})"
         _large_numbers(ax.yaxis, most)
     if chart.log_x:
         ax.set_xscale("log")

@@ -597,6 +597,7 @@ SWEEP = (
     Column("marks", int, "packets", "ECN marks."),
     Column("pause_frames", int, "packets", "PFC pause frames."),
     Column("retransmitted_packets", int, "packets", "Data packets sent again."),
+    Column("timeouts", int, "timeouts", "Timeouts that made a host send."),
     Column("max_buffer_bytes", int, "bytes", "Most bytes in the buffer of one switch at a sampling instant."),
     Column(
         "queue_mean_bytes",

@@ -37,6 +37,7 @@ _COUNTS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("drops_buffer", "Drops", format_number),
     ("drops_wire", "Lost on wires", format_number),
     ("retransmitted_packets", "Sent again", format_number),
+    ("timeouts", "Timeouts", format_number),
     ("marks", "ECN marks", format_number),
     ("pause_frames", "Pauses", format_number),
     ("queue_mean_bytes", "Queue, mean", format_bytes),

@@ -85,7 +85,14 @@ class Runs:
         return f"<Runs: {'; '.join(parts)}>"
 
     def where(self, **key: KeyValue) -> Runs:
-        """The runs whose key has all of these values; ``seed`` may be among them."""
+        """The runs whose key has all of these values; ``seed`` may be among them.
+
+        Raises ``KeyError`` for a name that no run's key has, unless it is asked for as absent (``None``).
+        """
+        known = {name for r in self.runs for name in r.point.key} | {"seed"}
+        unknown = [name for name, value in key.items() if name not in known and value is not None]
+        if unknown and self.runs:
+            raise KeyError(f"no run has {', '.join(unknown)}; they have {', '.join(sorted(known))}")
         return Runs(tuple(r for r in self.runs if all(_value(r.point, k) == v for k, v in key.items())))
 
     def having(self, name: str) -> Runs:

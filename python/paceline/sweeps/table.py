@@ -18,7 +18,7 @@ from paceline.tables import is_sampled
 
 _COUNTERS = (
     *("data_hops", "drops_buffer", "drops_wire", "marks", "pause_frames"),
-    *("retransmitted_packets", "max_buffer_bytes"),
+    *("retransmitted_packets", "timeouts", "max_buffer_bytes"),
 )
 
 
