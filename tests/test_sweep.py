@@ -51,7 +51,7 @@ def test_runs_come_in_the_order_of_the_points_and_shared_ones_run_once(tmp_path)
     with pytest.raises(KeyError):
         runs.one(senders=4)
     # A mistyped name gave no runs, as a value that nobody has does.
-    with pytest.raises(KeyError, match="no run has sender; they have seed, senders"):
+    with pytest.raises(KeyError, match="no run has sender; they have other, seed, senders"):
         runs.where(sender=8)
 
 

@@ -509,7 +509,7 @@ SUMMARY = (
         "load[].tier",
         str,
         "",
-        "Kind of link direction; of links between nodes of one tier each direction by itself: `tor->tor (to higher ids)`.",
+        "Kind of link direction; between nodes of one tier each direction by itself: `tor->tor (to higher ids)`.",
     ),
     Column("load[].capacity_bps", int, "bit/s", "Rates of its links together."),
     Column(
