@@ -12,7 +12,7 @@ use paceline_sim::{InputError, hpcc as reference, workload};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 
-use crate::error::to_py;
+use crate::error::{to_py, unwritten};
 use crate::progress::{Reporter, Snapshot};
 
 /// A result folder that no other run may write into. See the type stub.
@@ -277,10 +277,6 @@ pub fn hpcc_export(
         reference::export(&spec)
     });
     let made = made.map_err(|e| to_py(py, &e))?;
-    py.detach(|| made.write(files)).map_err(|e| match e.raw_os_error() {
-        // With its number, by which Python knows that it may name the file.
-        Some(number) => PyOSError::new_err((number, e.to_string().split(" (os error").next().map(str::to_string))),
-        None => e.into(),
-    })?;
+    py.detach(|| made.write(files)).map_err(unwritten)?;
     to_python(py, &serde_json::json!({ "flows": made.flows(), "notices": made.notices }))
 }

@@ -1,7 +1,7 @@
 //! Bad input as a Python exception: `paceline_sim::InputError` with the same parts as attributes.
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -31,6 +31,17 @@ pub fn to_py(py: Python<'_>, error: &paceline_sim::InputError) -> PyErr {
     match set_parts(&raised.value(py).clone(), error) {
         Ok(()) => raised,
         Err(failed) => failed,
+    }
+}
+
+/// The Python exception for an output file that could not be written: with its number, by which Python knows that it may name the file.
+pub fn unwritten(error: std::io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(number) => {
+            let text = error.to_string().split(" (os error").next().map(str::to_string);
+            PyOSError::new_err((number, text))
+        }
+        None => error.into(),
     }
 }
 

@@ -11,11 +11,10 @@ use paceline_sim::assemble::message_passing;
 use paceline_sim::mpi::collectives::{AllReduce, AllToAll};
 use paceline_sim::mpi::nas::Setting;
 use paceline_sim::mpi::{Algorithms, Generator, Info, MachineConfig, Program, RankProgram, goal, info};
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::engine::{parse, to_python};
-use crate::error::to_py;
+use crate::error::{to_py, unwritten};
 
 /// Operations of a schedule that is written out: some 10 GB of text.
 const MOST_WRITTEN: u64 = 200_000_000;
@@ -110,11 +109,7 @@ fn writable(program: &Program, field: &str) -> Result<(), InputError> {
 
 fn export(py: Python<'_>, program: Result<Arc<Program>, InputError>, out: &Path) -> PyResult<Py<PyAny>> {
     let program = program.map_err(|e| to_py(py, &e))?;
-    py.detach(|| write(&program, out)).map_err(|e| match e.raw_os_error() {
-        // With its number, by which Python knows that it may name the file.
-        Some(number) => PyOSError::new_err((number, e.to_string().split(" (os error").next().map(str::to_string))),
-        None => e.into(),
-    })?;
+    py.detach(|| write(&program, out)).map_err(unwritten)?;
     tell(py, &program)
 }
 

@@ -133,11 +133,11 @@ pub struct EngineSummary {
 /// Flow counts.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, Default)]
 pub struct FlowCounts {
-    /// All flows drawn so far.
+    /// Flows that started.
     pub total: u64,
     /// Every byte acknowledged.
     pub finished: u64,
-    /// Given up after the last retransmission timeout.
+    /// Given up after the last retransmission timeout, or NACKs for as long.
     pub failed: u64,
     /// Started and neither.
     pub unfinished: u64,

@@ -1,6 +1,5 @@
 //! Flow-size distributions given as points of the cumulative distribution.
 
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -68,7 +67,8 @@ impl Cdf {
     pub fn parse(text: &str, file: &str, sampling: Sampling) -> Result<Self, InputError> {
         let at = |line: usize, error: InputError| error.file(file).line(line);
         if text.len() as u64 > MAX_FILE {
-            return Err(too_big(file));
+            let error = InputError::new("file too big for a list of points").file(file);
+            return Err(error.allowed(format!("up to {MAX_FILE} bytes")));
         }
         let (mut points, mut lines, mut signs) = (Vec::new(), Vec::new(), 0);
         for (n, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -117,14 +117,8 @@ impl Cdf {
     pub fn read(path: &Path, sampling: Sampling) -> Result<Self, InputError> {
         let name = path.display().to_string();
         let unreadable = |e: String| InputError::new(e).file(&name).allowed("a file of points `bytes probability`");
-        let mut text = Vec::new();
-        let file = crate::input::open(path).map_err(unreadable)?;
-        file.take(MAX_FILE + 1).read_to_end(&mut text).map_err(|e| unreadable(format!("cannot be read: {e}")))?;
-        if text.len() as u64 > MAX_FILE {
-            return Err(too_big(&name));
-        }
-        let text = String::from_utf8(text).map_err(|_| InputError::new("not UTF-8 text").file(&name))?;
-        Self::parse(&text, &name, sampling)
+        let bytes = crate::input::read(path, MAX_FILE).map_err(unreadable)?;
+        Self::parse(&crate::input::utf8(bytes, &name)?, &name, sampling)
     }
 
     /// The flow size in bytes at probability `u` in [0, 1): rounded down, at least 1.
@@ -205,10 +199,6 @@ impl Cdf {
 }
 
 const CDF_ALLOWED: &str = "0 to 1, or 0 to 100 in per cent";
-
-fn too_big(file: &str) -> InputError {
-    InputError::new("file too big for a list of points").file(file).allowed(format!("up to {MAX_FILE} bytes"))
-}
 
 /// The first fault in a list of points whose probabilities end at `whole`, with the index of the point.
 fn check(points: &[(u64, f64)], whole: f64) -> Result<(), (usize, InputError)> {
