@@ -633,6 +633,8 @@ fn settings_that_nothing_comes_of_are_named() {
         ("padded", star("new_reno", lossy), "framing.ack_header = '23B'"),
         ("pair", star("ndp", trims), "host.base_rtt = 'pair'"),
         ("pair of probes", star("hpcc_tcp", ""), "host.base_rtt = 'pair'"),
+        ("pair of a star", star("hpcc", ""), "host.base_rtt = 'pair'"),
+        ("capped", star("hpcc", ""), "workloads.0.rate_cap = '400Gbps'"),
         (
             "a port's own buffer",
             star("hpcc", "[switch]\npfc = { enabled = false }\nmodel = 'per_port'\n"),

@@ -230,6 +230,13 @@ impl Net {
         self.contexts.push(context);
         Ok((self.contexts.len() - 1) as u16)
     }
+
+    /// Whether the flows of a context have base RTT and window of the network's longest pair of hosts.
+    pub(crate) fn is_of_longest_pair(&self, ctx: &FlowContext) -> bool {
+        let mut its = self.scenario.schemes.iter().filter(|scheme| scheme.params == ctx.params);
+        ctx.base_rtt_ns == self.network.rtt_ns
+            && its.any(|scheme| window_of(scheme.window, self.network.bdp) == ctx.window)
+    }
 }
 
 /// The rates of some ports, each once, ascending.

@@ -111,6 +111,8 @@ pub(super) fn base_rtt(Seen { spec, net, .. }: Seen<'_>, note: &mut impl FnMut(&
     let asks = if tcp { s.uses_int() } else { !udp };
     if s.host.own_base_rtt && messages && asks {
         note("host.base_rtt", "the transport goes by the network's base RTT, or a time, not by that of each pair");
+    } else if s.host.own_base_rtt && !messages && net.contexts.iter().all(|ctx| net.is_of_longest_pair(ctx)) {
+        note("host.base_rtt", "all pairs that sent have the network's base RTT");
     }
 }
 
