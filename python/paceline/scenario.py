@@ -2696,8 +2696,9 @@ class Collective(Section):
 
     channels: int = 1
     """Slices of the vector with which the operation is carried out side by side, none waiting
-    for another: while one waits for its next block the links carry the others'. Range [1, 256].
-    Source: NCCL: several channels per operation.
+    for another: while one waits for its next block the links carry the others'. On hosts with
+    several NICs they go by these in turn. Range [1, 256]. Source: NCCL: several channels per
+    operation.
     """
 
     ranks: int | None = None

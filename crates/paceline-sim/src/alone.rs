@@ -308,6 +308,7 @@ fn simulate(bare: &Scenario, way: &Way, key: Key, go_on: &mut dyn FnMut() -> boo
         dport: 100,
         rate_cap: key.rate_cap,
         stream: 0,
+        nic: None,
     };
     let mut watcher = Watcher { fct: Fct::default(), go_on };
     Sequential::of(net, Box::new(FlowTable::new(vec![flow])), None).run(&mut watcher)?;

@@ -125,6 +125,11 @@ impl Routes {
         self.planes.choose(&self.graph, src, dst, draws)
     }
 
+    /// The NICs of this number at both hosts, counted as [`choose_nics`](Self::choose_nics) counts them, whatever chooses paths.
+    pub fn nics_numbered(&self, src: NodeId, dst: NodeId, number: u64) -> (Address, Address) {
+        self.planes.choose(&self.graph, src, dst, [number; 2])
+    }
+
     /// The plane of every NIC of a host: two NICs reach each other when theirs is the same.
     pub(crate) fn planes_of(&self, host: NodeId) -> &[u32] {
         self.planes.of_host(&self.graph, host)

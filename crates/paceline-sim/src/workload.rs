@@ -57,6 +57,8 @@ pub struct FlowSpec {
     /// The direction of a connection that this flow is, see [`rpc`]: it stays open and carries the messages it is given.
     /// 0: a flow of its own.
     pub stream: u32,
+    /// Number of the NIC at either end, counted round those that reach the other end; a draw where it asks for none.
+    pub nic: Option<u8>,
 }
 
 /// A stream of flows in order of start time; equal starts keep the order in which they come.
@@ -93,7 +95,7 @@ impl FlowDefaults {
     /// A flow with these traits.
     pub fn flow(&self, start: Time, src: NodeId, dst: NodeId, bytes: u64) -> FlowSpec {
         let Self { scheme, group, class, dport, rate_cap } = *self;
-        FlowSpec { start, src, dst, bytes, scheme, group, class, dport, rate_cap, stream: 0 }
+        FlowSpec { start, src, dst, bytes, scheme, group, class, dport, rate_cap, stream: 0, nic: None }
     }
 
     /// Refuses class 0 (control frames) and classes above 7.

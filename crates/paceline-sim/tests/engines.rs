@@ -313,6 +313,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
                 dport: 100,
                 rate_cap: if draw.below(5) == 0 { k.host_rate / 3 } else { 0 },
                 stream: 0,
+                nic: None,
             }
         })
         .collect();
@@ -448,6 +449,7 @@ fn departures_at_one_instant_share_a_pool_in_the_same_order() {
             dport: 100,
             rate_cap: 0,
             stream: 0,
+            nic: None,
         };
         let flows: Vec<FlowSpec> = (0..6).map(flow).collect();
         let sequential = run(&scenario, &flows, None).outcome;

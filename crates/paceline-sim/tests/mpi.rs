@@ -11,7 +11,7 @@ use paceline_sim::assemble::{Assembled, assemble};
 use paceline_sim::engine::Ending;
 use paceline_sim::engine::sequential::Sequential;
 use paceline_sim::engine::windowed::Windowed;
-use paceline_sim::mpi::program::Edge;
+use paceline_sim::mpi::program::{Edge, Op, OpKind};
 use paceline_sim::mpi::{Block, Builder, Program, RankProgram, Replay, goal as goal_text, replay};
 use paceline_sim::net::Net;
 use paceline_sim::record::FlowRecord;
@@ -187,6 +187,61 @@ fn channels_hide_the_way_of_a_block() {
     // Thirty steps of 20 KB, each 16 us on the wire and 4 to 8 us on its way.
     let least = 3 * (50 + 30 * 16) * 1_000_000;
     assert!(four > least && one > least * 6 / 5 && four < one * 9 / 10, "{one} {four} {least}");
+}
+
+/// Four hosts on two rails, which have nothing in common.
+fn two_rails(second: &str) -> String {
+    let links = |rail: &str, rate: &str| {
+        let link = |host: &str| format!("{{ a = '{host}', b = '{rail}', rate = '{rate}' }}");
+        ["a", "b", "c", "d"].map(link).join(", ")
+    };
+    format!(
+        "kind = 'graph'\nhosts = ['a', 'b', 'c', 'd']\nswitches = ['s', 't']\nlinks = [{}, {}]",
+        links("s", "100Gbps"),
+        links("t", second)
+    )
+}
+
+/// Each channel of a collective has a rail of its own, in turn: two take half the time of one, whatever numbers connections have, and
+/// more than there are rails share them.
+#[test]
+fn channels_go_by_the_nics_in_turn() {
+    let network = two_rails("100Gbps");
+    let of = |cc: &str, channels: u32| {
+        let more =
+            format!("program = 'collective'\nbytes = '8MB'\niterations = 1\nchannels = {channels}\n{}", ports(cc));
+        let o = run_on(&network, cc, &more);
+        assert_eq!((&o.ending, run_in_windows(&network, cc, &more, 2).0 == o), (&Ending::Completed, true));
+        o.run.runtime_ps.unwrap() as f64
+    };
+    for cc in ["hpcc", "new_reno"] {
+        let [one, two, four] = [1, 2, 4].map(|channels| of(cc, channels));
+        assert!(two < 0.6 * one && four < 0.6 * one, "{cc}: {one} {two} {four}");
+    }
+}
+
+/// A schedule says by which NIC a message goes, counted round those there are; the request and the grant of a large one go with it.
+#[test]
+fn a_schedule_names_nics() {
+    let network = two_rails("10Gbps");
+    let runtime = |nic: &str, bytes: u64, more: &str| {
+        let receive = format!("rank 1 {{\nl1: recv {bytes}b from 0 tag 1\n}}\n");
+        // Another message, which goes by the first rail, so that there is always one that names a NIC.
+        let rest = "rank 2 {\nsend 5b to 3 nic 2\n}\nrank 3 {\nrecv 5b from 2\n}\n";
+        let text = format!("num_ranks 4\nrank 0 {{\nl1: send {bytes}b to 1 tag 1{nic}\n}}\n{receive}{rest}");
+        let o = run_on(
+            &network,
+            "hpcc",
+            &format!("{}{more}", goal(&format!("nic-{bytes}{}.goal", nic.replace(' ', "")), &text)),
+        );
+        assert_eq!(o.ending, Ending::Completed);
+        o.run.runtime_ps.unwrap() as f64
+    };
+    for bytes in [30_000, 1_000_000] {
+        let [none, first, second, third] = ["", " nic 0", " nic 1", " nic 2"].map(|nic| runtime(nic, bytes, ""));
+        assert_eq!((none, third), (first, first), "{bytes}");
+        assert!(second > 5.0 * first, "{bytes}: {first} {second}");
+    }
 }
 
 /// Of a schedule.
@@ -474,7 +529,12 @@ fn phased(ranks: u32, eager: u64, phases: &[Phase], redundant: &[(usize, usize)]
                 edges.push(Edge { before: before as u32, after: after as u32, start: false });
             }
         }
-        RankProgram::flat(Block::new(block.ops().to_vec(), edges).unwrap())
+        // Messages of any length go by one NIC or another.
+        let ops = block
+            .ops()
+            .iter()
+            .map(|op| if op.kind == OpKind::Send { Op { nic: (op.size % 5) as u8, ..*op } } else { *op });
+        RankProgram::flat(Block::new(ops.collect(), edges).unwrap())
     };
     Arc::new(Program::new((0..ranks).map(rank).collect()).unwrap())
 }

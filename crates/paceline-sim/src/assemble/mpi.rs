@@ -18,7 +18,7 @@ use crate::mpi::{Access, Algorithms, Crossbar, Generator, MachineConfig, Program
 use crate::net::streams::{MOST_PACKETS, too_many_packets};
 use crate::scenario::{Framing, Stop};
 use crate::spec::mpi::{self as spec, MpiProgram, Placement, SendsEnd};
-use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Pairs, Program};
+use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Pairs, Program, lane};
 use crate::workload::{CLOCK, FlowDefaults, stream_id};
 
 /// Entity of the random stream that places ranks on hosts.
@@ -54,8 +54,9 @@ impl Build<'_> {
         }
         let unit_ps = if let MpiProgram::Goal(g) = &p.program { g.calc_unit.0 } else { NS };
         let config = MachineConfig { eager: p.eager.0, control: p.control.0, unit_ps };
+        let nics: Vec<usize> = hosts.iter().map(|host| self.scenario.graph.ports_of(*host).len()).collect();
         let pairs =
-            if connections == Connections::Open { Pairs::of(&program, &config) } else { Some(Pairs::default()) };
+            if connections == Connections::Open { Pairs::of(&program, &config, &nics) } else { Some(Pairs::default()) };
         let Some(pairs) = pairs else {
             let error = InputError::new("too many pairs of ranks that send to one another for open connections");
             return Err(
@@ -80,7 +81,7 @@ impl Build<'_> {
             ideal: self.crossbar(&hosts),
         };
         if connections == Connections::Open && self.numbers_packets(flow) {
-            self.connections_hold(&field, &mpi)?;
+            self.connections_hold(&field, &mpi, &nics)?;
         }
         Ok(Program { kind: Kind::Mpi(mpi), hosts, flow, connections, begin, workload: number as u16 })
     }
@@ -164,7 +165,7 @@ impl Build<'_> {
     }
 
     /// Refuses a program that would end with more packets on a connection over RDMA than have numbers, where nothing stops it before.
-    fn connections_hold(&self, field: &str, mpi: &Mpi) -> Result<(), InputError> {
+    fn connections_hold(&self, field: &str, mpi: &Mpi, nics: &[usize]) -> Result<(), InputError> {
         if self.stop().is_some() {
             return Ok(());
         }
@@ -187,10 +188,11 @@ impl Build<'_> {
         if all <= MOST_PACKETS {
             return Ok(());
         }
-        let mut connections: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        let mut connections: BTreeMap<(u32, u32, u8), u64> = BTreeMap::new();
         for send in mpi.program.sends() {
             let (forth, back) = of(&send);
-            for (ends, packets) in [((send.from, send.to), forth), ((send.to, send.from), back)] {
+            let lane = lane([send.from, send.to].map(|rank| nics[rank as usize]), send.nic);
+            for (ends, packets) in [((send.from, send.to, lane), forth), ((send.to, send.from, lane), back)] {
                 let carried = connections.entry(ends).or_default();
                 *carried = carried.saturating_add(packets);
                 if *carried > MOST_PACKETS {

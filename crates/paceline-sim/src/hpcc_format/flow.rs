@@ -48,7 +48,7 @@ impl FlowRow {
             Clock::TruncatedNs => Time(self.start_ns * NS),
         };
         let Self { src, dst, class, dport, bytes, .. } = *self;
-        FlowSpec { start, src, dst, bytes, scheme, group, class, dport, rate_cap: 0, stream: 0 }
+        FlowSpec { start, src, dst, bytes, scheme, group, class, dport, rate_cap: 0, stream: 0, nic: None }
     }
 }
 

@@ -41,6 +41,8 @@ pub struct Builder {
     open: Vec<u32>,
     /// The program has computed since it last posted something.
     computed: bool,
+    /// What messages go by.
+    nic: u8,
 }
 
 impl Builder {
@@ -67,14 +69,14 @@ impl Builder {
 
     /// Posts a send.
     pub fn isend(&mut self, to: u32, bytes: u64, tag: u32) {
-        let op = self.push(Op::send(to, bytes, tag));
+        let op = self.push(Op { nic: self.nic, ..Op::send(to, bytes, tag) });
         self.open.push(op);
         self.computed = false;
     }
 
     /// Posts a receive.
     pub fn irecv(&mut self, from: u32, bytes: u64, tag: u32) {
-        let op = self.push(Op::recv(from, bytes, tag));
+        let op = self.push(Op { nic: self.nic, ..Op::recv(from, bytes, tag) });
         self.open.push(op);
         self.computed = false;
     }
@@ -93,19 +95,20 @@ impl Builder {
         self.join();
     }
 
-    /// Several programs that each begin here and do not wait for one another; what follows waits for all of them.
+    /// Several programs that each begin here and do not wait for one another; what follows waits for all of them. Each goes by the NIC of its
+    /// number, of which there are 256.
     pub fn side_by_side(&mut self, count: u32, mut write: impl FnMut(&mut Self, u32)) {
-        let (before, computed) = (self.control.clone(), self.computed);
+        let (before, computed, nic) = (self.control.clone(), self.computed, self.nic);
         let mut ends = Vec::new();
         for number in 0..count {
-            (self.control, self.computed) = (before.clone(), computed);
+            (self.control, self.computed, self.nic) = (before.clone(), computed, number as u8);
             write(self, number);
             self.wait();
             ends.append(&mut self.control);
         }
         ends.sort_unstable();
         ends.dedup();
-        (self.control, self.computed) = (ends, false);
+        (self.control, self.computed, self.nic) = (ends, false, nic);
         self.join();
     }
 

@@ -96,6 +96,8 @@ pub enum Act {
         to: u32,
         /// Payload, at least 1.
         bytes: u64,
+        /// The NIC it names.
+        nic: Option<u8>,
     },
     /// Call [`Machine::woken`].
     Wake {
@@ -213,7 +215,7 @@ impl Machine {
             }
             Role::Grant => {
                 let message = Message::new(message.send(), message.order(), Role::Data);
-                acts.push(Act::Send { message, from, to: op.peer, bytes: op.size.max(1) });
+                acts.push(Act::Send { message, from, to: op.peer, bytes: op.size.max(1), nic: program.nic(op) });
             }
             Role::Data => {
                 if let Some(receive) = self.ranks[op.peer as usize].granted.remove(&message.send()) {
@@ -430,7 +432,7 @@ impl Machine {
                     self.announced(rank, rank, message, acts);
                 } else {
                     let bytes = if eager { op.size.max(1) } else { config.control };
-                    acts.push(Act::Send { message, from: rank, to: op.peer, bytes });
+                    acts.push(Act::Send { message, from: rank, to: op.peer, bytes, nic: self.program.nic(op) });
                 }
             }
             OpKind::Recv => {
@@ -486,7 +488,8 @@ impl Machine {
         } else {
             self.ranks[to as usize].granted.insert(message.send(), receive);
             let message = Message::new(message.send(), message.order(), Role::Grant);
-            acts.push(Act::Send { message, from: to, to: from, bytes: self.config.control });
+            let nic = self.program.nic(self.program.op(message.send()).1);
+            acts.push(Act::Send { message, from: to, to: from, bytes: self.config.control, nic });
         }
     }
 }

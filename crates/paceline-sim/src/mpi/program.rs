@@ -33,7 +33,7 @@ pub struct Op {
     pub kind: OpKind,
     /// Processor of the rank that computes; a processor does one computation after the other.
     pub cpu: u8,
-    /// NIC of a message as numbered in GOAL. Kept, but without effect: the network has its own NICs.
+    /// NIC of a message, of those of its two hosts, counted round. Where no message of a program names another than 0, none names any.
     pub nic: u8,
     /// The other rank: receiver or source; [`ANY`] for any source.
     pub peer: u32,
@@ -241,6 +241,8 @@ pub struct Program {
     ranks: Vec<RankProgram>,
     /// Number of the first operation of each rank among all.
     first: Vec<u32>,
+    /// Messages name NICs.
+    names_nics: bool,
     text: Option<Text>,
 }
 
@@ -286,6 +288,8 @@ pub struct Send {
     pub bytes: u64,
     /// How often.
     pub times: u64,
+    /// The NIC it names, see [`Op::nic`].
+    pub nic: Option<u8>,
 }
 
 impl Program {
@@ -302,8 +306,10 @@ impl Program {
         }
         let mut first = Vec::with_capacity(ranks.len());
         let mut count = 0u64;
+        let mut names_nics = false;
         for (number, rank) in ranks.iter().enumerate() {
             for op in rank.blocks.iter().flat_map(|b| b.ops.iter()) {
+                names_nics |= op.kind == OpKind::Send && op.nic > 0;
                 check_op(op, ranks.len()).map_err(|e| e.field(format!("rank {number}")).value(op))?;
             }
             first.push(count.min(MOST_IN_ALL) as u32);
@@ -315,7 +321,7 @@ impl Program {
                     .allowed(format!("{MOST_OF_RANK} of a rank and {MOST_IN_ALL} in all; ask for fewer iterations")));
             }
         }
-        Ok(Self { ranks, first, text: None })
+        Ok(Self { ranks, first, names_nics, text: None })
     }
 
     /// The same, read from a file that has each operation of each rank in one of these lines.
@@ -356,13 +362,19 @@ impl Program {
         (rank as u32, self.ranks[rank].op(number - self.first[rank]))
     }
 
+    /// The NIC that a send names for its message, and what goes to and fro before it.
+    pub(super) fn nic(&self, send: &Op) -> Option<u8> {
+        self.names_nics.then_some(send.nic)
+    }
+
     /// The messages between different ranks.
     pub fn sends(&self) -> impl Iterator<Item = Send> + '_ {
         let parts = self.ranks.iter().zip(0..).flat_map(|(rank, from)| rank.parts.iter().map(move |p| (rank, from, p)));
-        parts.flat_map(|(rank, from, part)| {
+        parts.flat_map(move |(rank, from, part)| {
             let sends = rank.blocks[part.block as usize].ops.iter().filter(|op| op.kind == OpKind::Send);
             let times = u64::from(part.times);
-            sends.map(move |op| Send { from, to: op.peer, bytes: op.size.max(1), times }).filter(|s| s.from != s.to)
+            let send = move |op: &Op| Send { from, to: op.peer, bytes: op.size.max(1), times, nic: self.nic(op) };
+            sends.map(send).filter(|s| s.from != s.to)
         })
     }
 

@@ -49,7 +49,7 @@ pub fn replay(program: &Arc<Program>, config: MachineConfig, network: Option<&Cr
         for act in acts.drain(..) {
             let (at, event) = match act {
                 Act::Wake { rank, at_ps, token } => (at_ps, Event::Wake { rank, token }),
-                Act::Send { message, from, to, bytes } => {
+                Act::Send { message, from, to, bytes, nic: _ } => {
                     result.messages += 1;
                     result.bytes = result.bytes.saturating_add(bytes);
                     let mut at = now;

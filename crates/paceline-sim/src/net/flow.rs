@@ -169,8 +169,8 @@ impl Flow {
 }
 
 impl Net {
-    /// The NICs flow `id` uses: hosts with several spread their flows over those that reach the other end, by hashes that have the salt of
-    /// the switches'.
+    /// The NICs flow `id` uses where it asks for none: hosts with several spread their flows over those that reach the other end, by hashes
+    /// that have the salt of the switches'.
     pub(crate) fn addresses(&self, src: NodeId, dst: NodeId, id: u64) -> (Address, Address) {
         if self.graph.ports_of(src).len() == 1 && self.graph.ports_of(dst).len() == 1 || self.by_node.is_some() {
             return (Address { host: src, nic: 0 }, Address { host: dst, nic: 0 });
@@ -194,7 +194,10 @@ impl Net {
                     let (client, server) = self.addresses(spec.dst, spec.src, CONNECTION | u64::from(stream - 1));
                     (server, client)
                 }
-                _ => self.addresses(spec.src, spec.dst, CONNECTION | u64::from(stream)),
+                _ => match spec.nic {
+                    Some(number) => self.routes.nics_numbered(spec.src, spec.dst, number.into()),
+                    None => self.addresses(spec.src, spec.dst, CONNECTION | u64::from(stream)),
+                },
             },
         }
     }

@@ -35,7 +35,7 @@ use crate::net::{Net, Schedule};
 use crate::record::QueryRecord;
 use crate::scenario::Scenario;
 use crate::workload::FlowSpec;
-use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Pairs, Program};
+use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Pairs, Program, lane};
 
 const NEVER: u64 = u64::MAX;
 
@@ -52,6 +52,8 @@ pub enum Act {
         to: u32,
         /// Length.
         bytes: u64,
+        /// The NIC it asks for at either end ([`FlowSpec::nic`]), over a connection that stays open.
+        nic: Option<u8>,
     },
     /// `place` is to be called at `at` (ps, not before now) with `token`, which no other call to it has.
     Wake {
@@ -71,6 +73,7 @@ pub(crate) struct Outgoing {
     message: u64,
     ends: [u32; 2],
     bytes: u64,
+    nic: Option<u8>,
 }
 
 /// What another part is to tell a place: its message has arrived.
@@ -194,8 +197,8 @@ struct Running {
     machine: Machine,
     /// Its first stream, where their numbers follow from the program.
     first_stream: u32,
-    /// Streams by pair of places, where they have numbers in the order of their opening.
-    open: BTreeMap<(u32, u32), u32>,
+    /// Streams by pair of places and [`lane`], where they have numbers in the order of their opening.
+    open: BTreeMap<([u32; 2], u8), u32>,
 }
 
 /// All programs of a run.
@@ -273,7 +276,7 @@ impl Programs {
 
     /// A message begins now as a flow of its own with this id.
     pub(crate) fn begin_flow(&mut self, id: u64, outgoing: Outgoing, now: u64) -> FlowSpec {
-        let Outgoing { program, message, ends, bytes } = outgoing;
+        let Outgoing { program, message, ends, bytes, nic: _ } = outgoing;
         self.by_flow.insert(id, (program, message));
         self.flow(program, ends, bytes, now)
     }
@@ -283,19 +286,21 @@ impl Programs {
         p.flow.flow(Time(now), p.hosts[from as usize], p.hosts[to as usize], bytes)
     }
 
-    /// The stream of a message from one place to another, and what opens it if that is its first.
-    fn stream(&mut self, program: u16, ends: [u32; 2], now: u64) -> (u32, Option<FlowSpec>) {
+    /// The stream of a message from one place to another, whose hosts have so many NICs, and what opens it if that is its first.
+    fn stream(&mut self, outgoing: Outgoing, nics: [usize; 2], now: u64) -> (u32, Option<FlowSpec>) {
+        let Outgoing { program, ends, nic, .. } = outgoing;
+        let lane = lane(nics, nic);
         let next = self.carriers.next();
         let running = &mut self.all[usize::from(program)];
-        let stream = match running.program.pairs().and_then(|pairs| pairs.number(ends)) {
+        let stream = match running.program.pairs().and_then(|pairs| pairs.number(ends, lane)) {
             Some(number) => running.first_stream + number,
-            None => *running.open.entry((ends[0], ends[1])).or_insert(next),
+            None => *running.open.entry((ends, lane)).or_insert(next),
         };
         if stream == next {
             self.carriers.add(program, 1);
         }
         let is_first = self.carriers.is_first_use(stream);
-        let opens = || FlowSpec { stream: stream + 1, ..self.flow(program, ends, 0, now) };
+        let opens = || FlowSpec { stream: stream + 1, nic: nic.map(|_| lane), ..self.flow(program, ends, 0, now) };
         (stream, is_first.then(opens))
     }
 
@@ -403,8 +408,8 @@ impl Net {
                     let nic = nic_of(&self.ports, &self.first, host);
                     p.calls.add(nic, Due { at, program, place, call: Call::Wake { token } });
                 }
-                Act::Send { message, from, to, bytes } => {
-                    p.wanted.push_back(Outgoing { program, message, ends: [from, to], bytes });
+                Act::Send { message, from, to, bytes, nic } => {
+                    p.wanted.push_back(Outgoing { program, message, ends: [from, to], bytes, nic });
                 }
             }
         }
@@ -477,9 +482,11 @@ impl Net {
         now: u64,
         schedule: &mut S,
     ) -> Result<Option<u32>, InputError> {
-        let Outgoing { program, message, ends, bytes } = outgoing;
+        let Outgoing { program, message, ends, bytes, .. } = outgoing;
         let Some(p) = &mut self.programs else { return Ok(None) };
-        let (stream, opens) = p.stream(program, ends, now);
+        let hosts = &p.all[usize::from(program)].program.hosts;
+        let nics = ends.map(|place| self.graph.ports_of(hosts[place as usize]).len());
+        let (stream, opens) = p.stream(outgoing, nics, now);
         if let Some(spec) = opens {
             let slot = self.start_flow(STREAMS | u64::from(stream), spec, FIRST_PORT.wrapping_add(program))?;
             let nic = self.ports[self.flows[slot as usize].nic as usize].nic;

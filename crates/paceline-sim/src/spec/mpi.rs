@@ -209,7 +209,7 @@ section! {
         /// block is a P-th of it.
         bytes: Bytes = "16MiB", in "[0B, 1TiB]", from "Paceline";
         /// Slices of the vector with which the operation is carried out side by side, none waiting for another: while one waits for its
-        /// next block the links carry the others'.
+        /// next block the links carry the others'. On hosts with several NICs they go by these in turn.
         channels: u32 = 1, in "[1, 256]", from "NCCL: several channels per operation";
         /// Ranks; as many as hosts where left out.
         ranks: Option<u32>, in "[1, 1048576]", from "Paceline";

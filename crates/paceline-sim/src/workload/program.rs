@@ -133,40 +133,50 @@ pub struct Mpi {
     pub config: MachineConfig,
     /// There are messages of whose arrival the sender is told at once, not by an acknowledgement.
     pub at_once: bool,
-    /// Ranks that send to one another, requests and grants counted.
+    /// Ranks that send to one another by which NICs, requests and grants counted.
     pub pairs: Pairs,
     /// The ideal network of the same hosts.
     pub ideal: Crossbar,
 }
 
-/// Ordered pairs of places, numbered.
+/// The number of the NICs at both ends of a connection, for messages that name this one: two numbers that lead to the same NIC at either end
+/// are one. `nics`: of the two hosts.
+pub fn lane(nics: [usize; 2], named: Option<u8>) -> u8 {
+    let [a, b] = nics.map(|n| n.max(1));
+    // The first number that leads to the same two NICs.
+    let named = usize::from(named.unwrap_or(0));
+    (0..named).find(|n| (n % a, n % b) == (named % a, named % b)).unwrap_or(named) as u8
+}
+
+/// What a connection carries: the messages from one place to another by the NICs of one [`lane`]. Numbered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairs {
     /// By place that sends: where its pairs begin; then their end.
     first: Box<[u32]>,
-    /// The other places, in ascending order for each sender.
-    to: Box<[u32]>,
+    /// The other places and lanes, in ascending order for each sender.
+    to: Box<[(u32, u8)]>,
 }
 
 impl Pairs {
-    /// Those of a program, given what is eager. `None` where there are more than can have numbers.
-    pub fn of(program: &mpi::Program, config: &MachineConfig) -> Option<Self> {
+    /// Those of a program, given what is eager and the NICs of each rank's host. `None` where there are more than can have numbers.
+    pub fn of(program: &mpi::Program, config: &MachineConfig, nics: &[usize]) -> Option<Self> {
         let mut all = BTreeSet::new();
         for send in program.sends() {
-            all.insert((send.from, send.to));
+            let lane = lane([send.from, send.to].map(|rank| nics[rank as usize]), send.nic);
+            all.insert((send.from, send.to, lane));
             if send.bytes > config.eager {
-                all.insert((send.to, send.from));
+                all.insert((send.to, send.from, lane));
             }
         }
         u32::try_from(all.len()).ok().filter(|n| *n < u32::MAX >> 2)?;
         let mut first = vec![0; program.len() as usize + 1];
-        for (from, _) in &all {
+        for (from, ..) in &all {
             first[*from as usize + 1] += 1;
         }
         for i in 1..first.len() {
             first[i] += first[i - 1];
         }
-        Some(Self { first: first.into(), to: all.into_iter().map(|(_, to)| to).collect() })
+        Some(Self { first: first.into(), to: all.into_iter().map(|(_, to, lane)| (to, lane)).collect() })
     }
 
     /// How many there are.
@@ -179,10 +189,10 @@ impl Pairs {
         self.to.is_empty()
     }
 
-    /// The number of a pair, 0 up.
-    pub fn number(&self, [from, to]: [u32; 2]) -> Option<u32> {
+    /// The number of a pair and lane, 0 up.
+    pub fn number(&self, [from, to]: [u32; 2], lane: u8) -> Option<u32> {
         let [begin, end] = [0, 1].map(|i| self.first[(from + i) as usize] as usize);
-        let at = self.to[begin..end].binary_search(&to).ok()?;
+        let at = self.to[begin..end].binary_search(&(to, lane)).ok()?;
         Some((begin + at) as u32)
     }
 }

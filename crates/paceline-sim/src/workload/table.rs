@@ -325,7 +325,7 @@ pub fn save(source: &mut dyn FlowSource, out: &mut dyn Write, names: TableNames<
     out.write_all(b"start_ps,src,dst,bytes,scheme,class,dport,rate_cap,group\n").map_err(failed)?;
     let (mut written, mut line) = (0, String::new());
     while let Some(flow) = source.next_flow() {
-        let FlowSpec { start, src, dst, bytes, scheme, group, class, dport, rate_cap, stream: _ } = flow;
+        let FlowSpec { start, src, dst, bytes, scheme, group, class, dport, rate_cap, stream: _, nic: _ } = flow;
         let (scheme, group) = (name(&schemes, scheme, "scheme")?, name(&groups, group, "group")?);
         let cap = BitsPerSec(rate_cap);
         line.clear();

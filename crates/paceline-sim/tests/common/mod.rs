@@ -273,6 +273,7 @@ pub fn flow(start_ps: u64, src: u32, dst: u32, bytes: u64) -> FlowSpec {
         dport: 100,
         rate_cap: 0,
         stream: 0,
+        nic: None,
     }
 }
 

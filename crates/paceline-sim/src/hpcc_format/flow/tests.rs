@@ -105,7 +105,7 @@ prop_compose! {
     fn any_flow()(src in 0u32..3, step in 1u32..3, class in 1u8..8, dport: u16, bytes in 1..=MAX_FLOW,
                   start in prop_oneof![0..18_000_000 * S, (0..4_000_000_000u64).prop_map(|ns| ns * NS)]) -> FlowSpec {
         let dst = (src + step) % 3;
-        FlowSpec { start: Time(start), src, dst, bytes, scheme: 0, group: 0, class, dport, rate_cap: 0, stream: 0 }
+        FlowSpec { start: Time(start), src, dst, bytes, scheme: 0, group: 0, class, dport, rate_cap: 0, stream: 0, nic: None }
     }
 }
 

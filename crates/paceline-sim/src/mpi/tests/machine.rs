@@ -21,7 +21,7 @@ fn begun(program: &Arc<Program>) -> (Machine, Vec<Act>) {
 /// The messages among acts: from, to, bytes.
 fn sends(acts: &[Act]) -> Vec<(Message, u32, u32, u64)> {
     let send = |act: &Act| match *act {
-        Act::Send { message, from, to, bytes } => Some((message, from, to, bytes)),
+        Act::Send { message, from, to, bytes, .. } => Some((message, from, to, bytes)),
         Act::Wake { .. } => None,
     };
     acts.iter().filter_map(send).collect()

@@ -56,7 +56,9 @@ impl Machine {
 
     fn translate(&mut self, acts: &mut Vec<Act>) {
         acts.extend(self.acts.drain(..).map(|act| match act {
-            mpi::Act::Send { message, from, to, bytes } => Act::Send { message: message.bits(), from, to, bytes },
+            mpi::Act::Send { message, from, to, bytes, nic } => {
+                Act::Send { message: message.bits(), from, to, bytes, nic }
+            }
             mpi::Act::Wake { rank, at_ps, token } => Act::Wake { place: rank, at: at_ps, token },
         }));
     }

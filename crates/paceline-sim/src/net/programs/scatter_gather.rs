@@ -169,7 +169,7 @@ impl Machine {
         };
         let bytes = if way == 0 { self.workload.request } else { self.workload.response };
         query.bytes[way] += bytes;
-        acts.push(Act::Send { message: number.into(), from, to, bytes });
+        acts.push(Act::Send { message: number.into(), from, to, bytes, nic: None });
     }
 
     /// A message has arrived, `ideal` ps after its start at the earliest. Returns the query that it completes.
@@ -246,7 +246,7 @@ mod tests {
                 order += 1;
                 match act {
                     Act::Wake { at, .. } => list.insert((at, order, None)),
-                    Act::Send { message, from, to, bytes } => {
+                    Act::Send { message, from, to, bytes, .. } => {
                         let message = message as u32;
                         assert_ne!(from, to, "a host asks itself");
                         sent.push((from, to, bytes));
