@@ -377,7 +377,7 @@ def test_tables_say_yes_and_no_and_have_units() -> None:
     assert "| ring, PFC | yes | no | 5 | 12 | 0 | 1 |" in ring
     beside: dict[Place, float] = {("red", "vegas", 1.0, 1.0, "qct_ms"): 2.5}
     beside |= {("red", "vegas", 1.0, 1.0, what): value for what, value in (("unanswered", 0.25), ("congested", 0.001))}
-    text = queries.table(beside, [QueryCase("red", "vegas", pfc=True, udp=True)]).markdown()
+    text = queries.tables(beside, [QueryCase("red", "vegas", pfc=True, udp=True)])[0].markdown()
     assert "| Congested, of the ports' time |" in text
     assert "| 2.50 | – | 25.0 % | – | – | – | – | 0.1 % |" in text
     distant: dict[Place, float] = {("distant", 100, "red", "vegas", "use"): 0.934}
@@ -410,7 +410,7 @@ def test_runs_are_called_alike_in_all_tables() -> None:
     assert setup.run_title("red", "vegas", 1.0) == "ECN-RED, Vegas, PFC"
     place = ("base", "new_reno", 0.0)
     of = [QueryCase("base", "new_reno", udp=True), QueryCase("base", "new_reno", size=40)]
-    of_queries = queries.table({(*place, 1.0, "qct_ms"): 1.0, (*place, 0.0, "study", 40.0, "qct_ms"): 1.0}, of)
+    (of_queries,) = queries.tables({(*place, 1.0, "qct_ms"): 1.0, (*place, 0.0, "study", 40.0, "qct_ms"): 1.0}, of)
     both = [programs.ProgramCase("base", "new_reno", knob=knob) for knob in ("study", "clock_1ms")]
     of_programs = programs.table({}, {case: [replace(case, program="cg")] for case in both})
     crowds = [Crowd("greedy_7", "base", "new_reno"), Crowd("ends_7", "base", "cubic_half", pfc=True)]

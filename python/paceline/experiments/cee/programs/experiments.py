@@ -67,7 +67,7 @@ def show(runs: Runs, _scale: Scale) -> Shown:
     own, rest = runs.having("program"), runs.lacking("program")
     tables = [programs.table(programs.measure(own), programs.by_case(own))]
     if len(rest):
-        tables.append(queries.table(queries.measure(rest), queries.by_case(rest)))
+        tables += queries.tables(queries.measure(rest), queries.by_case(rest))
     remarks = programs.remarks(programs.by_case(own))
     remarks += queries.remarks(queries.by_case(rest)) if len(rest) else []
     return Shown((), tables, list(dict.fromkeys(remarks)))

@@ -69,7 +69,7 @@ def measure(runs: Runs) -> Values:
 def show(runs: Runs, _scale: Scale) -> Shown:
     """Tables of both."""
     crowds, rest = runs.having("kind"), runs.lacking("kind")
-    tables = [queries.table(queries.measure(rest), queries.by_case(rest))] if len(rest) else []
+    tables = queries.tables(queries.measure(rest), queries.by_case(rest)) if len(rest) else []
     remarks = queries.remarks(queries.by_case(rest)) if len(rest) else []
     if len(crowds):
         tables.insert(0, hotspot.table(hotspot.measure(crowds), hotspot.by_case(crowds)))
@@ -85,7 +85,7 @@ def _measure_all(runs: Runs) -> Values:
 def _show_all(runs: Runs, _scale: Scale) -> Shown:
     """Tables of both."""
     values, rest, of_programs = _measure_all(runs), runs.lacking("program"), runs.having("program")
-    tables = [queries.table(values, queries.by_case(rest)), programs.table(values, programs.by_case(of_programs))]
+    tables = [*queries.tables(values, queries.by_case(rest)), programs.table(values, programs.by_case(of_programs))]
     remarks = [*queries.remarks(queries.by_case(rest)), *programs.remarks(programs.by_case(of_programs))]
     return Shown((), tables, list(dict.fromkeys(remarks)))
 
