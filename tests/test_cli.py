@@ -126,6 +126,10 @@ def test_bench_hands_its_arguments_to_the_program(paceline, monkeypatch):
     monkeypatch.setattr(os, "execv", lambda path, arguments: started.append((path, arguments)))
     paceline("bench", "incast", "--json", "--unknown", "3")
     assert started == [(Path(sys.executable), [sys.executable, "incast", "--json", "--unknown", "3"])]
+    # Wherever the flag stood it was taken out, and the program told its errors as text.
+    for arguments in (["bench", "incast", "--json-errors"], ["--json-errors", "bench", "incast"]):
+        paceline(*arguments)
+        assert started.pop()[1][1:] == ["incast", "--json-errors"]
 
 
 def test_bench_says_how_to_get_the_program(paceline, monkeypatch):

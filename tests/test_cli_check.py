@@ -228,6 +228,11 @@ def test_list_names_everything_with_its_parameters(paceline, monkeypatch):
             assert f"\n  {entry['name']}: " in text
             assert all(p["name"] in text for p in entry["parameters"])
     assert "eta = 0.95" in text
+    # Where presets were named, it was not said what they are.
+    assert 'framing.preset = "ethernet": payload = "1460B", header = "58B"' in text
+    presets = {(p["setting"], p["name"]): p for p in catalogue["presets"]}
+    assert presets["framing.preset", "hpcc"]["default"]
+    assert presets["schemes.*.preset", "paper"]["values"]["alpha_interval"] == '"50us"'
     assert all(name in text for name in catalogue["distributions"])
 
 

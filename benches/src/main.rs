@@ -24,18 +24,31 @@ fn usage() -> String {
         WORKLOADS.iter().filter(|w| w.listed == listed).map(|w| w.name).collect::<Vec<_>>().join(", ")
     };
     format!(
-        "usage: paceline bench [NAME...] [--json] [--quick] [--threads N]\n       \
+        "usage: paceline bench [NAME...] [--json] [--quick] [--threads N] [--json-errors]\n       \
          paceline bench --guard [--update]\n\n\
          Runs each workload and prints its speed. NAMEs: {}; by name only, as they take long: {}\n\
          --json       one JSON object per workload instead of the table\n\
          --quick      without the sequential engine and without instruction counts\n\
          --threads N  on up to N threads: shows how much faster they are than one, what they cost and how even the parts are\n\
-         --guard      compares instructions per data hop with the recorded number; --update records\n\n\
+         --guard      compares instructions per data hop with the recorded number; --update records\n\
+         --json-errors  errors as one line of JSON on standard error\n\n\
          The last column says which step of a goal is reached, must, good or stretch: time (s/Mdh), instructions per data hop, memory (MiB); \
          with two threads the speed-up",
         names(true),
         names(false)
     )
+}
+
+/// The option of all commands.
+const JSON_ERRORS: &str = "--json-errors";
+
+/// An error of the command line, as those of all commands are told.
+fn told(why: &str, as_json: bool) -> String {
+    if as_json {
+        serde_json::json!({ "error": "usage", "problem": why }).to_string()
+    } else {
+        format!("error: {why}\nsee: paceline bench -h")
+    }
 }
 
 /// What the command line asks for.
@@ -68,7 +81,7 @@ impl Args {
                 }
                 option if option.starts_with("--") => {
                     return Err(format!(
-                        "{option}: unknown option; allowed: --json, --quick, --threads N, --guard, --update"
+                        "{option}: unknown option; allowed: --json, --quick, --threads N, --guard, --update, --json-errors"
                     ));
                 }
                 name if WORKLOADS.iter().any(|w| w.name == name) => parsed.names.push(arg),
@@ -89,7 +102,9 @@ impl Args {
 }
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let as_json = args.iter().any(|a| a == JSON_ERRORS);
+    args.retain(|a| a != JSON_ERRORS);
     if args.iter().any(|a| a == "--help" || a == "-h") {
         say(&usage());
         return ExitCode::SUCCESS;
@@ -113,7 +128,7 @@ fn main() -> ExitCode {
     let args = match Args::parse(args) {
         Ok(args) => args,
         Err(why) => {
-            eprintln!("error: {why}\nsee: paceline bench --help");
+            eprintln!("{}", told(&why, as_json));
             return ExitCode::from(2);
         }
     };

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def command() -> object:
         _check(rest)
         with naming(**OPTIONS):
-            ended = app(args=rest, prog_name="paceline", standalone_mode=False)
+            ended = app(args=rest, prog_name="paceline", standalone_mode=False, obj=as_json)
         if ended == errors.ExitCode.INTERRUPTED:
             raise KeyboardInterrupt  # typer returns this number for one, and says nothing
         return ended

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from paceline.errors import Failure
+from paceline.errors import JSON_FLAG, Failure
 
 
 def bench(context: typer.Context) -> None:
@@ -21,7 +21,8 @@ def bench(context: typer.Context) -> None:
       paceline bench
       paceline bench incast-pfc --json
     """
-    become_program(context.args)
+    as_json = context.find_root().obj  # the flag may stand anywhere, and was taken out
+    become_program([*context.args, *([JSON_FLAG] if as_json else [])])
 
 
 def program() -> Path:

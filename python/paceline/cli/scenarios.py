@@ -108,17 +108,17 @@ def init(
 def list_(as_json: AsJson = False, _json_errors: JsonErrors = False) -> None:
     """Lists what scenarios can be made of.
 
-    Topologies, workloads, congestion controls, flow sizes, templates.
+    Topologies, workloads, congestion controls, presets, flow sizes, templates.
 
     \b
     Examples:
       paceline list
       paceline list --json
     """
-    catalogue = _native.catalogue()
+    from paceline.explain.catalogue import lines, presets, width
+
+    catalogue = _native.catalogue() | {"presets": presets(_native.settings())}
     if as_json:
         print_json(catalogue)
         return
-    from paceline.explain.catalogue import lines, width
-
     print("\n".join(lines(catalogue, width())))

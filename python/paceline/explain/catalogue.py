@@ -33,8 +33,32 @@ def folded(text: str, columns: int) -> str:
     return "\n".join(found)
 
 
+_PRESETS = ("preset", "stack")
+"""Settings whose words stand for the defaults of several others."""
+
+
+def presets(settings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Words of sections, as the engine lists these, that stand for several defaults, with what they make each of them.
+
+    Each has the ``setting``, its ``name``, what else must be chosen (``only_with``), whether it is the ``default``, and
+    the ``values`` as TOML.
+    """
+    found: list[dict[str, Any]] = []
+    for section in settings:
+        by_word: dict[tuple[str, str], dict[str, str]] = {}
+        for parameter in section["parameters"]:
+            key, texts = parameter["default_by"] or ("", [])
+            for word, text in texts if key in _PRESETS else ():
+                by_word.setdefault((key, word), {})[parameter["name"]] = text
+        defaults = {parameter["name"]: parameter["default"] for parameter in section["parameters"]}
+        for (key, word), values in by_word.items():
+            entry = {"setting": ".".join([*section["path"], key]), "name": word, "only_with": dict(section["chosen"])}
+            found.append(entry | {"default": defaults[key] == f'"{word}"', "values": values})
+    return found
+
+
 def lines(catalogue: dict[str, Any], columns: int) -> list[str]:
-    """Topologies, workloads, schemes, flow-size distributions and templates, with parameters and their defaults."""
+    """Topologies, workloads, schemes, presets, flow-size distributions and templates, with parameters and defaults."""
     found = []
     for section, title in _KINDS:
         found += [title, ""]
@@ -42,6 +66,13 @@ def lines(catalogue: dict[str, Any], columns: int) -> list[str]:
             found += _entry(entry["name"], entry["meaning"], entry["parameters"], columns)
         if section == "workloads":
             found += _entry("any", "What all kinds have.", catalogue["workload_parameters"], columns)
+    found += ["Presets (what a word makes of defaults that are not given)", ""]
+    for preset in catalogue["presets"]:
+        only = "".join(f' with {key} = "{word}"' for key, word in preset["only_with"].items())
+        name = f'{preset["setting"].replace("*", "NAME")} = "{preset["name"]}"{only}'
+        values = ", ".join(f"{key} = {value}".replace(" ", _BLANK) for key, value in preset["values"].items())
+        default = ", the default" if preset["default"] else ""
+        found += [*_wrapped(f"{name}{default}: {values}", "  ", columns, "    "), ""]
     found += ['Flow sizes (sizes = "NAME"; the part after @ is the source, see docs/references.md)', ""]
     found += [*_wrapped(", ".join(catalogue["distributions"]), "  ", columns), ""]
     found += ["Templates (paceline init NAME)", ""]
