@@ -19,6 +19,10 @@ SUMMARY = {
     "flows": {"total": 3000, "finished": 2999, "failed": 1, "unfinished": 0},
     "counters": {"data_hops": 5_000_000, "control_hops": 1_000_000, "drops_buffer": 0, "marks": 1234},
     "machine": {"run_s": 2.0, "hops_per_s": 3_000_000.0, "peak_rss_mib": 118.4},
+    "load": [
+        {"tier": "host->tor", "capacity_bps": 10**12, "offered": 0.3, "carried": 0.2504},
+        {"tier": "tor->host", "capacity_bps": 10**12, "offered": 0.0, "carried": 0.01},
+    ],
     "warnings": ["the load is above 1"],
     "without_effect": ["switch.ecn, switch.buffer: nothing waited", "workloads.0.step: c", "host.rto: none ran out"],
     "diagnosis": None,
@@ -69,11 +73,34 @@ def test_run_has_defaults_and_says_how_it_went(paceline, engine, scenario):
     assert threads >= 1
     for said in ("completed", "12.345 ms", "2,999 of 3,000", "1 failed", "1,234 ECN marks", "3.00 M hops", "118 MiB"):
         assert said in outcome.out
+    # Whether links carried what was asked for stood in no place but the report.
+    assert "load, offered / carried: host → tor 30.0 % / 25.0 %, tor → host – / 1.0 %\n" in outcome.out
     assert "warning: the load is above 1" in outcome.out
     # What nobody has set is no news.
     assert "had no effect: switch.ecn, workloads.0.step (why" in outcome.out
     assert out in outcome.out
     assert "drops" not in outcome.out
+
+
+NO_ROOM = """schema = 1
+topology = { kind = "star", hosts = 17 }
+schemes = { s = { cc = "none" } }
+switch = { buffer = "1MiB", pfc = { headroom = "0B" } }
+workloads = [{ kind = "incast", senders = 16, receiver = 16, random_senders = false }]
+"""
+
+
+def test_strict_makes_errors_of_warnings_and_of_drops_in_a_lossless_class(paceline, engine, monkeypatch, scenario):
+    """There was only `--set run.strict=true`, which one had to know of."""
+    paceline("run", str(scenario), "--strict", "--set", "a.b=1")
+    assert engine[0][2] == ["a.b=1", "run.strict=true"]
+    monkeypatch.undo()
+    path = scenario.with_name("s.toml")
+    path.write_text(NO_ROOM)
+    outcome = paceline("run", str(path), "--strict", "--out", str(path.with_name("r")))
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: --strict: switch.pfc.headroom sets 0 bytes aside"), outcome.err
+    assert not path.with_name("r").exists()
 
 
 def test_quiet_is_silent(paceline, engine, scenario):

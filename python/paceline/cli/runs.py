@@ -5,11 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
+from paceline import InputError, _native
 from paceline.cli.endings import command, print_json, raise_unless_ended, tell_summary
 from paceline.cli.options import AsJson, JsonErrors, Overrides, Progress, Quiet, ScenarioFile
 from paceline.errors import ExitCode, plain
 from paceline.progress import Mode
 from paceline.results.timing import BASELINES, SIDES, Baseline, Side
+
+_STRICT = "run.strict=true"
+"""What ``--strict`` sets."""
 
 
 def run(
@@ -45,6 +49,13 @@ def run(
             help="Records the permitted rate and the window of this flow over time; may be repeated.",
         ),
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Warnings about the scenario are errors, and so are drops in a lossless class (run.strict).",
+        ),
+    ] = False,
     progress: Progress = Mode.AUTO,
     quiet: Quiet = False,
     _json_errors: JsonErrors = False,
@@ -62,18 +73,24 @@ def run(
     from paceline.run import given_settings, read_scenario, result_folder
     from paceline.run import run as run_scenario
 
-    summary = run_scenario(
-        scenario,
-        out,
-        threads=1 if threads is None else threads,
-        seed=seed,
-        overrides=overrides or (),
-        follow_flows=follow_flow or (),
-        progress=Mode.NONE if quiet else progress,
-    )
+    overrides = [*(overrides or ()), *([_STRICT] if strict else [])]
+    try:
+        summary = run_scenario(
+            scenario,
+            out,
+            threads=1 if threads is None else threads,
+            seed=seed,
+            overrides=overrides,
+            follow_flows=follow_flow or (),
+            progress=Mode.NONE if quiet else progress,
+        )
+    except InputError as error:
+        if strict and error.file == f"--set {_STRICT}":
+            raise _native.input_error(error.problem, field="--strict", allowed=error.allowed) from None
+        raise
     folder = result_folder(scenario, out)
     if not quiet:
-        given = given_settings(read_scenario(scenario), overrides or ())
+        given = given_settings(read_scenario(scenario), overrides)
         tell_summary(summary, given=given, received=_received(summary, folder))
         print(f"result in {plain(str(folder))}; `{command('report', folder)}` draws it")
     raise_unless_ended(summary, f"the result until then is in {folder}")
@@ -203,7 +220,6 @@ def timeline(
       paceline timeline results/incast
       paceline timeline results/incast --flows 500 -o incast.json
     """
-    from paceline import _native
     from paceline.files import check_folder, check_new, replaceable
     from paceline.results import Results
     from paceline.timeline import HEAD, MOST_FLOWS, write_timeline

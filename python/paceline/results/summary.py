@@ -38,6 +38,7 @@ def lines(
         *_ending(summary, received),
         *mpi_lines(summary),
         *_counts(summary),
+        *_load(summary),
         *_speed(summary),
         *remarks(summary, given),
     ]
@@ -76,6 +77,16 @@ def _counts(summary: dict[str, Any]) -> list[str]:
     counters = summary.get("counters", {})
     seen = [f"{counters[key]:,} {words[counters[key] != 1]}" for key, words in _NOTABLE.items() if counters.get(key)]
     return [", ".join(seen)] if seen else []
+
+
+def _load(summary: dict[str, Any]) -> list[str]:
+    """Offered and carried load of every tier; a dash where nothing is offered at a rate, as of an incast."""
+
+    def share(value: float) -> str:
+        return f"{100 * value:.1f} %" if value else "–"
+
+    tiers = [f"{readable(t['tier'])} {share(t['offered'])} / {share(t['carried'])}" for t in summary.get("load", [])]
+    return [f"load, offered / carried: {', '.join(tiers)}"] if tiers else []
 
 
 def _speed(summary: dict[str, Any]) -> list[str]:
