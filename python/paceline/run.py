@@ -94,7 +94,7 @@ def simulate(
                 summary = _run(held, source, folder, report, threads, seed, overrides, follow_flows)
                 results = Results.load(place)
             if out is not None and parquet.available():
-                parquet.write_flows(results)
+                parquet.write_tables(results)
         except BaseException as error:
             remove()
             raise source.placed(error) from None
@@ -159,7 +159,7 @@ def run(
         if parquet.available():
             from paceline.results import Results  # takes NumPy
 
-            parquet.write_flows(Results.load(folder))
+            parquet.write_tables(Results.load(folder))
     return summary
 
 

@@ -357,9 +357,9 @@ impl Folder {
                 .into());
         }
         // The summary, by which the folder is known, goes last and is then written first.
-        for name in tables::FILES.into_iter().chain(OTHER_FILES) {
-            remove(&path.join(name))?;
-            remove(&path.join(part_of(name)))?;
+        for name in replaced_files() {
+            remove(&path.join(&name))?;
+            remove(&path.join(part_of(&name)))?;
         }
         if let Ok(figures) = fs::read_dir(path.join("figures")) {
             for figure in figures {
@@ -419,10 +419,16 @@ impl Folder {
 const MORE_SUMMARY: usize = 64 << 10;
 
 /// What a run or a report leaves beside the tables.
-const OTHER_FILES: [&str; 7] =
-    ["scenario.toml", "report.html", "tables.md", "tables.tex", "timeline.json.gz", "flows.parquet", ALONE_FILE];
+const OTHER_FILES: [&str; 6] =
+    ["scenario.toml", "report.html", "tables.md", "tables.tex", "timeline.json.gz", ALONE_FILE];
 /// What each flow takes alone with its own transport.
 pub const ALONE_FILE: &str = "alone.bin";
+
+/// What a run replaces in a folder, but for its summary and figures: Python may have made a Parquet file of each table.
+fn replaced_files() -> impl Iterator<Item = String> {
+    let parquet = tables::FILES.into_iter().filter_map(|name| Some(format!("{}.parquet", name.strip_suffix(".csv")?)));
+    tables::FILES.into_iter().chain(OTHER_FILES).map(String::from).chain(parquet)
+}
 
 fn is_figure(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
@@ -433,8 +439,8 @@ fn is_figure(path: &Path) -> bool {
 
 /// Whether a run into a folder replaces what is at this path in it.
 pub(crate) fn is_replaced(inside: &Path) -> bool {
-    let mut names = tables::FILES.into_iter().chain(OTHER_FILES).chain(["summary.json"]);
-    names.any(|name| inside == Path::new(name)) || inside.starts_with("figures") && is_figure(inside)
+    let mut names = replaced_files().chain(["summary.json".to_string()]);
+    names.any(|name| inside == Path::new(&name)) || inside.starts_with("figures") && is_figure(inside)
 }
 
 /// Whether a folder may be filled: it is empty, or a result folder, or one of a run killed before its first file.

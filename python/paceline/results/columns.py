@@ -339,7 +339,11 @@ FILES = (
         "flows.csv, queries.csv, ranks.csv, queues.csv, links.csv, pauses.csv, saturation.csv, series.csv, packets.csv",
         "Tables; below. Written when the run ends.",
     ),
-    ("flows.parquet", "`flows.csv` with types, units in the schema and nulls; where pyarrow is installed."),
+    (
+        "flows.parquet, queues.parquet, ...",
+        "Each table as in CSV, with types, units in the schema and nulls, and of which run it is; where pyarrow is "
+        "installed.",
+    ),
     ("report.html, figures/", "Written by `paceline report`."),
     (
         "tables.md, tables.tex",

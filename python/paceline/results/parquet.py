@@ -1,13 +1,14 @@
-"""``flows.parquet``: the flows with types, units and nulls, for those who have pyarrow."""
+"""The tables of a result folder as Parquet files, with types, units and nulls, for those who have pyarrow."""
 
 from __future__ import annotations
 
+import hashlib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paceline.files import replacing
-from paceline.results.columns import FLOWS
+from paceline.results.columns import FLOWS, TABLES, CsvFile
 
 if TYPE_CHECKING:
     from paceline.results.folder import Results
@@ -22,6 +23,12 @@ def available() -> bool:
     return find_spec("pyarrow") is not None
 
 
+def write_tables(results: Results) -> list[Path]:
+    """Writes every table of a result folder beside its CSV, as :func:`write_flows` does the flows."""
+    others = [table for table in TABLES if table is not FLOWS and (results.path / f"{table.name}.csv").exists()]
+    return [write_flows(results), *(_from_csv(results, table) for table in others)]
+
+
 def write_flows(results: Results) -> Path:
     """Writes the flows of a result folder beside its CSV; units and meanings are in the metadata of the columns.
 
@@ -31,13 +38,12 @@ def write_flows(results: Results) -> Path:
     from pyarrow import parquet
 
     flows = results.flows
-    fields = []
+    kinds = {}
     for column in FLOWS.columns:
         stored = flows.codes(column.name).dtype
-        kind = pa.dictionary(pa.int16(), pa.string()) if column.kind is str else pa.from_numpy_dtype(stored)
-        fields.append(pa.field(column.name, kind, metadata={"unit": column.unit, "meaning": column.meaning}))
-    about = {key: str(results.summary[key]) for key in ("schema_version", "name", "version", "seed", "status")}
-    schema = pa.schema(fields, metadata=about)
+        named = pa.dictionary(pa.int16(), pa.string())
+        kinds[column.name] = named if column.kind is str else pa.from_numpy_dtype(stored)
+    schema = _schema(pa, results, FLOWS, kinds)
     path = results.path / FILE
     with replacing(path) as part, parquet.ParquetWriter(part, schema) as writer:
         for start in range(0, flows.rows, ROWS_AT_ONCE):
@@ -47,9 +53,42 @@ def write_flows(results: Results) -> Path:
     return path
 
 
+def _schema(pa: Any, results: Results, table: CsvFile, kinds: dict[str, Any]) -> Any:
+    """Columns with unit and meaning; what run they are of, so that a file that has left its folder still tells."""
+    fields = [
+        pa.field(column.name, kinds[column.name], metadata={"unit": column.unit, "meaning": column.meaning})
+        for column in table.columns
+    ]
+    about = {key: str(results.summary[key]) for key in ("schema_version", "name", "version", "seed", "status")}
+    about["git"] = results.summary.get("git") or ""
+    about["scenario_sha256"] = hashlib.sha256((results.scenario_toml or "").encode()).hexdigest()
+    return pa.schema(fields, metadata=about)
+
+
 def _column(pa: Any, flows: Any, field: Any, rows: slice) -> Any:
     codes = flows.codes(field.name)[rows]
     if pa.types.is_dictionary(field.type):
         return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int16()), pa.array(flows.names(field.name)))
     missing = FLOWS.absent.get(field.name)
     return pa.array(codes, field.type, mask=None if missing is None else codes == missing)
+
+
+def _from_csv(results: Results, table: CsvFile) -> Path:
+    """Converts a table block by block: series may have millions of rows."""
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    types = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
+    kinds = {column.name: types[column.kind] for column in table.columns}
+    schema = _schema(pa, results, table, kinds)
+    path, source = results.path / f"{table.name}.parquet", results.path / f"{table.name}.csv"
+    names = [column.name for column in table.columns]
+    options = csv.ConvertOptions(column_types=kinds, include_columns=names, null_values=[""])
+    with (
+        replacing(path) as part,
+        parquet.ParquetWriter(part, schema) as writer,
+        csv.open_csv(source, convert_options=options) as reader,
+    ):
+        for batch in reader:
+            writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
+    return path
