@@ -160,3 +160,23 @@ def test_results_take_no_settings(scenario: Path, tmp_path: Path, paceline: Call
     assert refused.code == 2
     assert "--set = switch.buffer=1MB: has no effect on results" in refused.err
     assert not (tmp_path / "exported-fct").exists()
+
+
+def test_the_flows_alone_are_written_as_a_table_that_a_scenario_reads(paceline: Callable[..., Any]) -> None:
+    Path("exported.toml").write_text(SCENARIO)
+    assert "4 flows written: t.csv" in paceline("export", "exported.toml", "--table", "t.csv").out
+    head, *rows = Path("t.csv").read_text().splitlines()
+    assert head == "start_ps,src,dst,bytes,scheme,class,dport,rate_cap,group"
+    assert rows[1] == "137000,1,4,101000,hpcc,3,100,0bps,flows"
+    assert not Path("exported-hpcc").exists()
+    for more, told in (
+        ((), "--table = t.csv: is there already; allowed: a new file, or --force"),
+        (("--out", "x"), "--table = t.csv: not together with --out"),
+        (("--force", "--set", "run.stop=0s"), "run.stop"),
+    ):
+        outcome = paceline("export", "exported.toml", "--table", "t.csv", *more)
+        assert (outcome.code, told in outcome.err) == (2, True), outcome.err
+    paceline("run", "exported.toml")
+    outcome = paceline("export", "results/exported", "--table", "u.csv")
+    assert outcome.code == 2
+    assert "--table = results/exported: is for the flows of a scenario" in outcome.err

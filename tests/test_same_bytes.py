@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,42 @@ def test_runs_of_a_scenario_agree_byte_for_byte(tmp_path: Path, scenario: pl.Sce
     same = {"data_hops", "control_hops", "drops_buffer", "marks", "pause_frames", "retransmitted_packets"}
     one, two = (engines[e].summary["counters"] for e in ("windowed", "sequential"))
     assert {k: one[k] for k in same} == {k: two[k] for k in same}
+
+
+MIXED = pl.Scenario(
+    name="mixed",
+    topology=pl.LeafSpine(leaves=2, hosts_per_leaf=4),
+    schemes={"hpcc": pl.Hpcc(), "dcqcn": pl.Dcqcn()},
+    workloads=[
+        pl.Poisson(scheme="hpcc", duration="300us"),
+        pl.SynchronousIncast(scheme="dcqcn", senders=5, sizes="50KB", count=3, period="100us", rate_cap="40Gbps"),
+        pl.Flows(
+            scheme="hpcc",
+            rows=[
+                pl.FlowRow(src=0, dst=7, bytes="9KB", group="mice", class_=4),
+                pl.FlowRow(src=1, dst=7, bytes="2MB", group="elephants", scheme="dcqcn", start="7ns"),
+            ],
+        ),
+    ],
+)
+
+
+def test_flows_are_saved_and_replayed_bit_for_bit(tmp_path: Path) -> None:
+    """Drawn flows could be had as a file of whole nanoseconds only; groups had to be those of workloads."""
+    first = pl.simulate(MIXED, tmp_path / "first", progress="none")
+    assert {"mice", "elephants"} < set(first.flows["group"])
+    assert pl.save_flows(MIXED, tmp_path / "flows.csv") == first.flows.rows > 20
+    replayed = pl.Flows(file=str(tmp_path / "flows.csv"), scheme="hpcc", group="poisson")
+    again = pl.simulate(replace(MIXED, workloads=[replayed]), tmp_path / "again", progress="none")
+    assert again.status == "completed"
+    for table in TABLES[:5]:
+        assert (tmp_path / "first" / table).read_bytes() == (tmp_path / "again" / table).read_bytes(), table
+    with pytest.raises(pl.InputError, match="is there already"):
+        pl.save_flows(MIXED, tmp_path / "flows.csv")
+    asking = replace(MIXED, workloads=[pl.ClosedRpc(scheme="hpcc", duration="1ms")])
+    with pytest.raises(pl.InputError, match="what waits for an answer"):
+        pl.save_flows(asking, tmp_path / "none.csv")
+    assert not (tmp_path / "none.csv").exists()
 
 
 def test_another_seed_gives_other_flows(tmp_path: Path) -> None:

@@ -181,6 +181,13 @@ def test_a_sweep_times_the_flows_of_one_group(paceline, tmp_path):
     outcome = paceline(*arguments, "--group", "victims", "--cache", "unused")
     assert outcome.code == 2
     assert "--group = victims: no such group; allowed: victim, incast" in outcome.err
+    # That of a row, which is no workload's.
+    (own,) = load
+    named = replace(
+        scenario, workloads=[replace(own, rows=[replace(own.rows[0], group="mouse")]), *scenario.workloads[1:]]
+    )
+    (tmp_path / "s.toml").write_text(named.to_toml())
+    assert "flows of group mouse only" in paceline(*arguments, "--group", "mouse").out
     assert not Path("unused").exists(), "told before the runs are made"
 
 

@@ -26,7 +26,7 @@ from paceline.errors import ResultsError
 
 if TYPE_CHECKING:
     from paceline.results import Results
-    from paceline.run import SimulationInterrupted, load, restore, simulate
+    from paceline.run import SimulationInterrupted, load, restore, save_flows, simulate
     from paceline.scenario import *
     from paceline.sweeps.points import Point, Runs
     from paceline.sweeps.runner import SweepFailed, SweepInterrupted, sweep
@@ -44,6 +44,7 @@ _HOMES = {
     "SweepInterrupted": "sweeps.runner",
     "load": "run",
     "restore": "run",
+    "save_flows": "run",
     "simulate": "run",
     "sweep": "sweeps.runner",
     "tidy": "sweeps.table",
@@ -62,6 +63,7 @@ __all__ = [
     "git_revision",
     "load",
     "restore",
+    "save_flows",
     "simulate",
     "sweep",
     "tidy",

@@ -13,6 +13,7 @@ __all__ = [
     "catalogue",
     "check",
     "explain",
+    "flow_table",
     "git_revision",
     "hpcc",
     "hpcc_export",
@@ -94,6 +95,11 @@ def hpcc_export(
 
     Returns how many ``flows`` there are and, as ``notices``, what the files cannot say.
     """
+
+def flow_table(
+    scenario_toml: str, source_name: str, overrides: list[str], base_dir: str | None = None
+) -> tuple[bytes, int]:
+    """The flows of a scenario as a table that `kind = "flows"` reads, and how many there are."""
 
 def catalogue() -> dict[str, Any]: ...
 def settings() -> list[dict[str, Any]]: ...

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from paceline import _native
 from paceline.errors import cut
-from paceline.files import check_folder, read_input
+from paceline.files import check_folder, check_new, read_input, write
 from paceline.interrupt import stop_on_signal
 from paceline.progress import Mode, Snapshot, reporting
 from paceline.results import parquet
@@ -201,6 +201,35 @@ def check(scenario: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     """
     check_overrides(overrides)
     return _native.check(read_scenario(scenario), str(scenario), list(overrides), str(scenario.parent))
+
+
+def save_flows(
+    scenario: Scenario | str | os.PathLike[str],
+    file: str | os.PathLike[str],
+    *,
+    overrides: Sequence[str] | None = (),
+    force: bool = False,
+) -> int:
+    """Writes the flows of a scenario as a flow table (CSV) and returns how many there are. Nothing is run.
+
+    ``scenario`` and ``overrides`` are as for :func:`simulate`. A scenario with this table in place of its workloads,
+    ``kind = "flows"`` and ``file``, and with schemes of the same names, has the same flows to the last picosecond.
+
+    Raises :class:`InputError` when the scenario is wrong or has flows that wait for others (queries, programs), and
+    when the file is there, unless ``force``.
+    """
+    source = Source.of(scenario)
+    overrides = as_list(overrides, "overrides", '["seed=2"]')
+    check_overrides(overrides)
+    target = Path(file)
+    check_text(str(target), "file")
+    check_new(target, force=force, field="file")
+    try:
+        text, flows = _native.flow_table(source.text, source.name, list(overrides), source.base)
+    except _native.InputError as error:
+        raise source.placed(error) from None
+    write(target, text)
+    return flows
 
 
 def named_settings(text: str) -> Iterator[tuple[str | int, ...]]:

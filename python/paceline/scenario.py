@@ -1137,7 +1137,9 @@ class Run(Section):
     """
 
     strict: bool = False
-    """Warnings about the scenario are errors. Source: Paceline."""
+    """Warnings about the scenario are errors, and so are packets that a lossless class drops.
+    Source: Paceline.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1714,6 +1716,9 @@ class FlowRow(Section):
     scheme: str | None = None
     """Name of its scheme, in place of the workload's. Source: Paceline."""
 
+    group: str | None = None
+    """Its group, in place of the workload's; may be one that no workload has. Source: Paceline."""
+
     class_: int | None = None
     """Its class, in place of the workload's. Range [1, 7]. Source: Paceline."""
 
@@ -1758,8 +1763,9 @@ class Flows(Section):
     file: str | None = None
     """A flow table (CSV with the columns `start` or `start_ps`, `src`, `dst`, `bytes` and,
     optional, `scheme`, `group`, `class`, `dport`, `rate_cap`; `src` and `dst` are node ids or
-    names), or a flow file of the HPCC reference simulator, whose first flow starts at once and the
-    others as long after it as there. Source: Paceline.
+    names, a group may be one that no workload has; `paceline export --table` writes one), or a flow
+    file of the HPCC reference simulator, whose first flow starts at once and the others as long
+    after it as there. Source: Paceline.
     """
 
     rows: Sequence[FlowRow] = ()

@@ -11,6 +11,7 @@ use paceline_sim::spec::{self, Resolved};
 use paceline_sim::{InputError, hpcc as reference, workload};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::error::{to_py, unwritten};
 use crate::progress::{Reporter, Snapshot};
@@ -279,4 +280,20 @@ pub fn hpcc_export(
     let made = made.map_err(|e| to_py(py, &e))?;
     py.detach(|| made.write(files)).map_err(unwritten)?;
     to_python(py, &serde_json::json!({ "flows": made.flows(), "notices": made.notices }))
+}
+
+/// The flows of a scenario as a flow table. See the type stub.
+#[pyfunction]
+#[pyo3(signature = (scenario_toml, source_name, overrides, base_dir=None))]
+pub fn flow_table(
+    py: Python<'_>,
+    scenario_toml: &str,
+    source_name: &str,
+    overrides: Vec<String>,
+    base_dir: Option<&str>,
+) -> PyResult<(Py<PyBytes>, u64)> {
+    let made =
+        py.detach(|| paceline_sim::assemble::flow_table(&parse(scenario_toml, source_name, base_dir, &overrides)?));
+    let (text, flows) = made.map_err(|e| to_py(py, &e))?;
+    Ok((PyBytes::new(py, &text).unbind(), flows))
 }

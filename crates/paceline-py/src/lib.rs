@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::engine::{
-        Hold, alone, catalogue, check, explain, hpcc, hpcc_export, restore_csv, run, settings, template,
+        Hold, alone, catalogue, check, explain, flow_table, hpcc, hpcc_export, restore_csv, run, settings, template,
     };
     #[pymodule_export]
     use super::error::input_error;

@@ -42,10 +42,12 @@ use crate::spec::host::{BaseRtt, IdleRestart, Rto as RtoSpec};
 use crate::spec::run::{QueueRecords as QueueSpec, Stall};
 use crate::spec::scheme::Control;
 use crate::spec::topology::TopologyKind;
+use crate::spec::workload::WorkloadKind;
 use crate::spec::{Resolved, Spec};
 use crate::topology::{self, NodeNames};
 use crate::workload::program::{Kind, Program};
 use crate::workload::{self as w, FlowSource};
+pub use flows::flow_table;
 use lengths::Expected;
 use network::build_topology;
 
@@ -162,10 +164,11 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let nodes = NodeNames::new(&names, &graph.tiers);
     let build = Build { spec, scenario: &scenario, schemes: &schemes, nodes };
     let by_length = spec.schemes.iter().any(|(_, s)| matches!(s.cc, Control::Homa(_)));
-    let Gathered { mut sources, mut classes, extent, drawn, rpcs, programs, lengths, doubts } =
+    let Gathered { mut sources, mut classes, extent, drawn, rpcs, programs, lengths, groups, doubts } =
         gather(&build, by_length)?;
     warnings.extend(doubts);
     let facts = build.facts(fastest, base_rtt, lengths);
+    scenario.groups = groups;
     scenario.rpcs = rpcs.into();
     scenario.programs = programs.into();
     let transports: Vec<Transport> = spec.schemes.iter().map(|(_, s)| s.cc.transport(&facts)).collect();
@@ -247,6 +250,8 @@ struct Gathered {
     rpcs: Vec<Arc<w::Rpc>>,
     programs: Vec<Arc<Program>>,
     lengths: Vec<Lengths>,
+    /// Those of the workloads, and of flow tables that have some of their own.
+    groups: Vec<String>,
     doubts: Vec<String>,
 }
 
@@ -260,10 +265,12 @@ fn gather(build: &Build<'_>, by_length: bool) -> Result<Gathered, InputError> {
         rpcs: Vec::new(),
         programs: Vec::new(),
         lengths: Vec::new(),
+        groups: build.scenario.groups.clone(),
         doubts: Vec::new(),
     };
     for (number, workload) in build.spec.workloads.iter().enumerate() {
-        let made = build.workload(number, workload, all.rpcs.last().map_or(0, |r| r.first + r.count()))?;
+        let first_connection = all.rpcs.last().map_or(0, |r| r.first + r.count());
+        let made = build.workload(number, workload, first_connection, &mut all.groups)?;
         all.extent = all.extent.and(made.extent);
         if made.rpc.is_none() && made.program.is_none() {
             all.drawn = all.drawn.and(made.extent);
@@ -302,6 +309,20 @@ pub fn message_passing(spec: &Resolved, workload: Option<usize>) -> Result<Arc<c
     };
     let error = InputError::new(problem).field("workload").allowed(allowed);
     Err(workload.map_or(error.clone(), |w| error.value(w)))
+}
+
+/// Refuses workloads whose flows start by what happens in the run, for who wants them as a list.
+///
+/// # Errors
+/// The first such workload.
+pub fn refuse_waiting(spec: &Resolved) -> Result<(), InputError> {
+    let waits = |kind: &WorkloadKind| {
+        matches!(kind, WorkloadKind::Rpc(_) | WorkloadKind::ScatterGather(_) | WorkloadKind::Mpi(_))
+    };
+    let Some(number) = spec.workloads.iter().position(|w| waits(&w.kind)) else { return Ok(()) };
+    let problem = "what waits for an answer cannot be written as a list of flows";
+    let error = spec.error(&format!("workloads.{number}.kind"), problem);
+    Err(error.allowed("workloads whose flows start at times of their own"))
 }
 
 /// A source with what is known of it beforehand.

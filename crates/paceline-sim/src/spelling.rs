@@ -6,6 +6,16 @@ pub(crate) const MAX_SHOWN: usize = 80;
 /// Words longer than this are not compared: bounds the work.
 const MAX_COMPARED: usize = 64;
 
+/// What a name may be.
+pub(crate) const NAME: &str = "a name of 1 to 64 letters, digits and - _ . + @, the first a letter or digit";
+
+/// Whether a text may be the name of something in a scenario: [`NAME`].
+pub(crate) fn is_name(text: &str) -> bool {
+    let good = |b: u8| b.is_ascii_alphanumeric() || b"-_.+@".contains(&b);
+    let first = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
+    first && text.len() <= 64 && text.bytes().all(good)
+}
+
 /// The start of a text, as much as fits a message.
 pub(crate) fn clip(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN) {

@@ -31,7 +31,7 @@ pub use pattern::{AllToAll, AllToAllConfig, Permutation, PermutationConfig, Shuf
 pub use poisson::{Poisson, PoissonConfig};
 pub use rpc::{Asks, Connections, Pick, Rpc, RpcConfig};
 pub use share::{Crossing, Pairs, expected_share};
-pub use table::{LATEST_START, TableLimits, TableNames, read_table, save};
+pub use table::{LATEST_START, TableLimits, TableNames, group, read_table, save};
 
 /// One flow to start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -108,6 +109,16 @@ def export(
             help="Where they go.",
         ),
     ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--table",
+            readable=False,
+            metavar="FILE.csv",
+            show_default=False,
+            help='Writes only the flows of a scenario, as a flow table that kind = "flows" replays to the picosecond.',
+        ),
+    ] = None,
     overrides: Overrides = None,
     force: Annotated[bool, typer.Option("--force", help="Replaces files that are there.")] = False,
     _json_errors: JsonErrors = False,
@@ -115,13 +126,14 @@ def export(
     """Writes a scenario or flows as HPCC ns-3 simulator files.
 
     A scenario for that simulator itself, or `paceline hpcc`; of a result folder the flows, as fct.txt, for scripts
-    that read such files. What the files cannot say is told.
+    that read such files. What the files cannot say is told. With --table the flows for Paceline itself.
 
     \b
     Examples:
       paceline export incast.toml
       paceline export incast.toml --set workloads.0.senders=8 --out eight
       paceline export results/incast
+      paceline export incast.toml --table incast-flows.csv
     """
     from paceline.hpcc import FCT, export_results
     from paceline.hpcc import export as export_scenario
@@ -131,6 +143,9 @@ def export(
     if of_results and overrides:
         problem, allowed = "has no effect on results", "a scenario, or no --set"
         raise _native.input_error(problem, field="--set", value=overrides[0], allowed=allowed)
+    if table is not None:
+        _save_table(source, table, overrides or (), out, force=force)
+        return
     if of_results:
         made = export_results(Results.load(source), out, force=force)
     else:
@@ -142,6 +157,20 @@ def export(
         print(f"{written}: {plain(str(made.folder / FCT))}")
     else:
         print(f"{written}; `cd {plain(shlex.quote(str(made.folder)))} && paceline hpcc config.txt` runs them")
+
+
+def _save_table(source: Path, table: Path, overrides: Sequence[str], out: Path | None, *, force: bool) -> None:
+    from paceline.run import save_flows
+
+    if source.is_dir():
+        problem, allowed = "is for the flows of a scenario", "a scenario, such as scenario.toml of the folder"
+        raise _native.input_error(problem, field="--table", value=str(source), allowed=allowed)
+    if out is not None:
+        problem, allowed = "not together with --out", "one of the two"
+        raise _native.input_error(problem, field="--table", value=str(table), allowed=allowed)
+    with naming(file="--table"):
+        flows = save_flows(source, table, overrides=overrides, force=force)
+    print(f"{many(flows, 'flow')} written: {plain(str(table))}")
 
 
 def htsim(

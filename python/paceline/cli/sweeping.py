@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -104,9 +103,8 @@ def sweep(
 def _check_group(group: str | None, jobs: Sequence[Job]) -> None:
     """Refuses a group that a run would not have, before any is made."""
     for job in jobs if group is not None else ():
-        groups = [load["group"] for load in tomllib.loads(job.scenario_toml).get("workloads", [])]
-        if group not in groups:
-            allowed = ", ".join(dict.fromkeys(groups)) or "none: there are no workloads"
+        if group not in job.groups:
+            allowed = ", ".join(job.groups) or "none: there are no workloads"
             raise _native.input_error("no such group", field="--group", value=group, allowed=allowed)
 
 

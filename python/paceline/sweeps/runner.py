@@ -84,6 +84,8 @@ class Job:
     scenario_toml: str
     cpu_s: float
     memory_mib: float
+    groups: tuple[str, ...] = ()
+    """Of its flows, those that only a flow table names, too."""
 
 
 def prepare(points: Iterable[Point]) -> list[Job]:
@@ -132,7 +134,7 @@ def _job(point: Point) -> Job:
         placed.add_note(f"in the point {point.label}")
         raise placed from None
     resolved = found["resolved"]
-    return Job(point, key_of(resolved), resolved, found["run_s"], found["engine_mib"])
+    return Job(point, key_of(resolved), resolved, found["run_s"], found["engine_mib"], tuple(found["groups"]))
 
 
 @lru_cache(maxsize=4096)

@@ -1,16 +1,68 @@
-//! Flows that are listed one by one, in a file or in the scenario.
+//! Flows that are listed one by one, in a file or in the scenario; those of any scenario as such a file.
 
-use std::io::BufReader;
+use std::io::{self, BufReader, Write};
 
 use paceline_proto::units::Time;
 
 use super::lengths::Expected;
-use super::{Build, MOST_BYTES, Made, read_text};
+use super::{Assembled, Build, MOST_BYTES, Made, assemble, read_text, refuse_waiting};
 use crate::clock::Clock;
 use crate::error::InputError;
 use crate::hpcc_format::flow::{FlowRow, is_flow_file, read_flows};
+use crate::spec::Resolved;
 use crate::spec::workload::{Flows, Workload};
-use crate::workload::{self as w, FlowDefaults, FlowSpec, TableLimits, TableNames};
+use crate::workload::{self as w, FlowDefaults, FlowSource, FlowSpec, TableLimits, TableNames};
+
+/// The flows of a scenario as a table that `kind = "flows"` reads: the same flows again, bit for bit and in the same order. Also how
+/// many there are.
+///
+/// # Errors
+/// Those of the scenario, and what waits for something to arrive before it sends; no flow, or more than a scenario reads.
+pub fn flow_table(spec: &Resolved) -> Result<(Vec<u8>, u64), InputError> {
+    refuse_waiting(spec)?;
+    let Assembled { scenario, source, .. } = assemble(spec)?;
+    let schemes: Vec<String> = scenario.schemes.iter().map(|s| s.name.clone()).collect();
+    let names = TableNames { schemes: &schemes, groups: &scenario.groups };
+    let mut text = Limited(Vec::new());
+    let mut source = Until { source, stop: Time(scenario.stop.instant()) };
+    let flows = w::save(&mut source, &mut text, names).map_err(|e| spec.error("workloads", &e.problem))?;
+    if flows == 0 {
+        return Err(spec.error("workloads", "no flow starts in this scenario").allowed("at least one flow"));
+    }
+    Ok((text.0, flows))
+}
+
+/// Flows that start before the run stops.
+struct Until {
+    source: Box<dyn FlowSource>,
+    stop: Time,
+}
+
+impl FlowSource for Until {
+    fn next_flow(&mut self) -> Option<FlowSpec> {
+        self.source.next_flow().filter(|f| f.start < self.stop)
+    }
+}
+
+/// As much text as a scenario reads of a file.
+struct Limited(Vec<u8>);
+
+impl Write for Limited {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        if (self.0.len() + text.len()) as u64 > MOST_BYTES {
+            return Err(io::Error::other(format!(
+                "it would be larger than {} MiB, which no scenario reads",
+                MOST_BYTES >> 20
+            )));
+        }
+        self.0.extend_from_slice(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 impl Build<'_> {
     pub(super) fn table(
@@ -19,6 +71,7 @@ impl Build<'_> {
         workload: &Workload,
         p: &Flows,
         flow: FlowDefaults,
+        groups: &mut Vec<String>,
     ) -> Result<Made, InputError> {
         let field = |key: &str| format!("workloads.{number}.{key}");
         let (mut flows, mut doubts) = (Vec::new(), Vec::new());
@@ -27,10 +80,10 @@ impl Build<'_> {
             if is_flow_file(&text) {
                 (flows, doubts) = self.flows_of_hpcc(&field("file"), &text, &file.0, flow)?;
             } else {
-                let names = TableNames { schemes: self.schemes, groups: &self.scenario.groups };
                 let limits =
                     TableLimits { graph: &self.scenario.graph, nodes: &self.nodes, framing: self.scenario.framing };
-                flows = w::read_table(BufReader::new(text.as_bytes()), &file.0, limits, names, flow)?;
+                let rows = BufReader::new(text.as_bytes());
+                flows = w::read_table(rows, &file.0, limits, self.schemes, groups, flow)?;
             }
         }
         for (i, row) in p.rows.iter().enumerate() {
@@ -44,6 +97,9 @@ impl Build<'_> {
             let mut f = flow.flow(row.start, src, dst, row.bytes.0);
             if let Some(name) = &row.scheme {
                 f.scheme = self.spec.scheme_index(&name.0).unwrap_or(0) as u16;
+            }
+            if let Some(name) = &row.group {
+                f.group = w::group(&name.0, groups).map_err(|e| self.inside(&at("group"), e.value(&name.0)))?;
             }
             f.class = row.class.unwrap_or(f.class);
             if let Some(cap) = &row.rate_cap {

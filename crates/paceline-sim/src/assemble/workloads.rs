@@ -34,6 +34,7 @@ impl Build<'_> {
         number: usize,
         workload: &Workload,
         first_connection: u32,
+        groups: &mut Vec<String>,
     ) -> Result<Made, InputError> {
         let field = |key: &str| format!("workloads.{number}.{key}");
         let flow = self.flow(workload);
@@ -85,7 +86,7 @@ impl Build<'_> {
                 let end = Some(Time(workload.start.0 + p.period.0 * (p.rounds - 1) + p.step.0 * (n - 2)));
                 Made { expected, ..Made::flows(w::AllToAll::new(&config).map_err(place)?, Some(count), end) }
             }
-            WorkloadKind::Flows(p) => self.table(number, workload, p, flow)?,
+            WorkloadKind::Flows(p) => self.table(number, workload, p, flow, groups)?,
             WorkloadKind::Rpc(p) => {
                 let rpc = Arc::new(self.rpc(number, p, first_connection, workload.start, flow)?);
                 let made = Made::flows(w::Connections::new(Arc::clone(&rpc)), Some(0), Some(rpc.end));

@@ -13,7 +13,7 @@ use paceline_proto::units::{BitsPerSec, Bytes, Duration, NS, S, Time, US};
 use serde::Serialize;
 
 use super::{Options, scenario};
-use crate::assemble::{Assembled, assemble};
+use crate::assemble::{Assembled, assemble, refuse_waiting};
 use crate::error::InputError;
 use crate::graph::{Graph, Link, Side, Topology};
 use crate::hpcc_format::config::{CcMode, HpccConfig, LinkDown};
@@ -25,7 +25,6 @@ use crate::scenario::{
     Transport, Window,
 };
 use crate::spec::Resolved;
-use crate::spec::workload::WorkloadKind;
 use crate::workload::{FlowSource, FlowSpec};
 
 /// Instant of the scenario's beginning in its files: where the reference's traffic begins, and its failures count from.
@@ -50,14 +49,7 @@ pub struct Export {
 /// Those of the scenario, and what has no counterpart at all: transports other than RDMA, schemes without `CC_MODE` or several of
 /// them, what waits for something to arrive before it sends, links that differ by direction; flows too large, too many, or none.
 pub fn export(spec: &Resolved) -> Result<Export, InputError> {
-    let waits = |kind: &WorkloadKind| {
-        matches!(kind, WorkloadKind::Rpc(_) | WorkloadKind::ScatterGather(_) | WorkloadKind::Mpi(_))
-    };
-    if let Some(number) = spec.workloads.iter().position(|w| waits(&w.kind)) {
-        let problem = "what waits for an answer cannot be written as a list of flows";
-        let error = spec.error(&format!("workloads.{number}.kind"), problem);
-        return Err(error.allowed("workloads whose flows start at times of their own"));
-    }
+    refuse_waiting(spec)?;
     files(assemble(spec)?).map_err(|e| {
         let located = spec.error(e.field.as_deref().unwrap_or_default(), &e.problem);
         InputError { value: e.value.or(located.value), allowed: e.allowed, ..located }

@@ -62,6 +62,8 @@ pub struct Check {
     pub resolved: String,
     /// What looks wrong.
     pub warnings: Vec<String>,
+    /// Groups of its flows, in the order of the workloads.
+    pub groups: Vec<String>,
     /// Engine: `windowed` or `sequential`.
     pub engine: String,
     /// Why this one.
@@ -146,6 +148,7 @@ pub fn check(spec: &Resolved) -> Result<Check, InputError> {
     Ok(Check {
         resolved: spec.to_toml(),
         warnings,
+        groups: scenario.groups.clone(),
         engine: if windowed { "windowed" } else { "sequential" }.into(),
         why,
         lookahead_ps: windows.lookahead,

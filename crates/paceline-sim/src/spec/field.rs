@@ -231,7 +231,7 @@ impl Type {
             Type::Bool => "true or false".to_string(),
             Type::Integer => with("a whole number"),
             Type::Number => with("a number"),
-            Type::Name => "a name of 1 to 64 letters, digits and - _ . + @, the first a letter or digit".to_string(),
+            Type::Name => crate::spelling::NAME.to_string(),
             Type::File => "the name of a file".to_string(),
             Type::Size => with("a size such as \"32MiB\" (B, KB, MB, GB, KiB, MiB, GiB)"),
             Type::Duration => with("a time such as \"1us\" (ps, ns, us, ms, s)"),

@@ -57,7 +57,7 @@ section! {
         /// When no flow makes progress for this long, and no timeout that still runs may help, the run stops with a diagnosis.
         /// With Homa, NDP and ExpressPass four base RTTs at least. It is looked for eight times in this time, but every 10 us at most.
         stall: Stall = "10ms", in "[1us, 1000s]", from "Paceline";
-        /// Warnings about the scenario are errors.
+        /// Warnings about the scenario are errors, and so are packets that a lossless class drops.
         strict: bool = false, from "Paceline";
     }
 }

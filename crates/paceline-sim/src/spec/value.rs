@@ -4,7 +4,7 @@ use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 
 use super::field::{Interval, Type};
 use super::node::{Item, Node};
-use crate::spelling::nearest;
+use crate::spelling::{is_name, nearest};
 
 /// Why a value was refused.
 pub(crate) enum Wrong {
@@ -122,13 +122,7 @@ impl Value for Name {
     const TYPE: Type = Type::Name;
     fn read(node: &Node) -> Result<Self, Wrong> {
         let Item::Text(text) = &node.item else { return Err(Wrong::Type) };
-        let good = |b: u8| b.is_ascii_alphanumeric() || b"-_.+@".contains(&b);
-        let first = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
-        if first && text.len() <= 64 && text.bytes().all(good) {
-            Ok(Self(text.clone()))
-        } else {
-            Err(Wrong::Problem("not a name".to_string()))
-        }
+        if is_name(text) { Ok(Self(text.clone())) } else { Err(Wrong::Problem("not a name".to_string())) }
     }
     fn text(&self) -> Option<String> {
         Some(quote(&self.0))

@@ -13,7 +13,7 @@ use paceline_proto::units::{BitsPerSec, Bytes, S, Time};
 use crate::InputError;
 use crate::framing::Framing;
 use crate::graph::{Graph, NodeId};
-use crate::spelling::{clip, nearest};
+use crate::spelling::{NAME, clip, is_name, nearest};
 use crate::topology::NodeNames;
 use crate::workload::{FlowDefaults, FlowSource, FlowSpec};
 
@@ -26,7 +26,10 @@ const CAPS: RangeInclusive<u64> = 1000..=10_000_000_000_000;
 /// Longest line that is read, in bytes.
 pub const MAX_LINE: usize = 4096;
 
-/// Names that a table refers to, by index.
+/// Most groups of a run, where tables have some of their own: reports and sweeps tell times by group.
+pub const MOST_GROUPS: usize = 256;
+
+/// Names that a saved table has for indices.
 #[derive(Clone, Copy, Debug)]
 pub struct TableNames<'a> {
     /// The scenario's schemes.
@@ -85,7 +88,7 @@ impl Column {
 /// The first line names the columns: `start` (with a unit, `1.5us`) or `start_ps` (whole picoseconds), `src`, `dst` (node ids of
 /// hosts, or their names), `bytes` (a whole number, or with a unit), and optionally `scheme` and `group` (names), `class`, `dport`, `rate_cap`
 /// (`10Gbps`; `off` or `0bps` for none). A column left out or an empty cell takes its value from `defaults`. `#` starts a comment line.
-/// Rows may be in any order; equal starts keep theirs. `file` names the table in errors.
+/// Rows may be in any order; equal starts keep theirs. A group that is not among `groups` yet comes to them. `file` names the table in errors.
 ///
 /// # Errors
 /// Unreadable input, an unknown, repeated or missing column, a bad cell (all with the line), an empty table.
@@ -93,7 +96,8 @@ pub fn read_table(
     mut input: impl BufRead,
     file: &str,
     limits: TableLimits<'_>,
-    names: TableNames<'_>,
+    schemes: &[String],
+    groups: &mut Vec<String>,
     defaults: FlowDefaults,
 ) -> Result<Vec<FlowSpec>, InputError> {
     defaults.check().map_err(|error| error.file(file))?;
@@ -108,7 +112,7 @@ pub fn read_table(
         if columns.is_empty() {
             columns = read_header(line).map_err(here)?;
         } else {
-            flows.push(read_row(line, &columns, limits, names, defaults).map_err(here)?);
+            flows.push(read_row(line, &columns, limits, schemes, groups, defaults).map_err(here)?);
         }
     }
     if flows.is_empty() {
@@ -176,7 +180,8 @@ fn read_row(
     line: &str,
     columns: &[Column],
     limits: TableLimits<'_>,
-    names: TableNames<'_>,
+    schemes: &[String],
+    groups: &mut Vec<String>,
     defaults: FlowDefaults,
 ) -> Result<FlowSpec, InputError> {
     let mut flow = defaults.flow(Time::NEVER, 0, 0, 0);
@@ -192,7 +197,7 @@ fn read_row(
         if optional && cell.is_empty() {
             continue;
         }
-        read_cell(&mut flow, *column, &cell, limits, names)
+        read_cell(&mut flow, *column, &cell, limits, schemes, groups)
             .map_err(|error| error.field(column.name()).value(clip(&cell)))?;
     }
     if cells.next().is_some() {
@@ -213,7 +218,8 @@ fn read_cell(
     column: Column,
     cell: &str,
     limits: TableLimits<'_>,
-    names: TableNames<'_>,
+    schemes: &[String],
+    groups: &mut Vec<String>,
 ) -> Result<(), InputError> {
     match column {
         Column::Start => {
@@ -237,8 +243,8 @@ fn read_cell(
             }
             limits.framing.fits(flow.bytes)?;
         }
-        Column::Scheme => flow.scheme = named(cell, names.schemes, "scheme")?,
-        Column::Group => flow.group = named(cell, names.groups, "group")?,
+        Column::Scheme => flow.scheme = scheme(cell, schemes)?,
+        Column::Group => flow.group = group(cell, groups)?,
         Column::Class => flow.class = whole(cell, 1, 7, "1 to 7 (0 is for control frames)")? as u8,
         Column::Dport => flow.dport = whole(cell, 0, u64::from(u16::MAX), "0 to 65535")? as u16,
         Column::RateCap => {
@@ -272,11 +278,29 @@ fn host(cell: &str, TableLimits { graph, nodes, .. }: TableLimits<'_>) -> Result
     if graph.is_host(node) { Ok(node) } else { Err(InputError::new("not a host").allowed(allowed())) }
 }
 
-fn named(cell: &str, names: &[String], what: &str) -> Result<u16, InputError> {
-    names.iter().position(|name| name == cell).map(|i| i as u16).ok_or_else(|| {
-        let list = names.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
-        InputError::new(format!("no such {what}")).allowed(list)
+fn scheme(cell: &str, schemes: &[String]) -> Result<u16, InputError> {
+    schemes.iter().position(|name| name == cell).map(|i| i as u16).ok_or_else(|| {
+        let list = schemes.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
+        InputError::new("no such scheme").allowed(list)
     })
+}
+
+/// The number of a group by its name; one that is new has the next.
+///
+/// # Errors
+/// What is no name, and groups beyond [`MOST_GROUPS`].
+pub fn group(name: &str, groups: &mut Vec<String>) -> Result<u16, InputError> {
+    if let Some(known) = groups.iter().position(|group| group == name) {
+        return Ok(known as u16);
+    }
+    if !is_name(name) {
+        return Err(InputError::new("not a name").allowed(NAME));
+    }
+    if groups.len() >= MOST_GROUPS {
+        return Err(InputError::new("too many groups").allowed(format!("{MOST_GROUPS} different ones in a run")));
+    }
+    groups.push(name.to_string());
+    Ok((groups.len() - 1) as u16)
 }
 
 /// Cells of a CSV line: trimmed, or between double quotes with doubled quotes inside.

@@ -22,12 +22,29 @@ fn strings(names: &[&str]) -> Vec<String> {
 }
 
 fn read(text: &str) -> Result<Vec<FlowSpec>, InputError> {
-    let (schemes, groups) = (strings(&["hpcc", "dcqcn"]), strings(&["web", "in,cast \"x\""]));
-    let names = TableNames { schemes: &schemes, groups: &groups };
-    let graph = graph();
+    read_with(text, &mut strings(&["web", "in,cast \"x\""]))
+}
+
+fn read_with(text: &str, groups: &mut Vec<String>) -> Result<Vec<FlowSpec>, InputError> {
+    let (schemes, graph) = (strings(&["hpcc", "dcqcn"]), graph());
     let nodes = NodeNames::new(&[], &graph.tiers);
     let limits = TableLimits { graph: &graph, nodes: &nodes, framing: Framing::HPCC };
-    read_table(text.as_bytes(), "t.csv", limits, names, FlowDefaults::default())
+    read_table(text.as_bytes(), "t.csv", limits, &schemes, groups, FlowDefaults::default())
+}
+
+/// A table whose rows said `mice` and `elephants` was refused unless workloads were called so.
+#[test]
+fn groups_of_rows_are_new_ones_where_no_workload_has_them() {
+    let mut groups = strings(&["web"]);
+    let text = "start,src,dst,bytes,group\n1us,0,1,5,mice\n2us,0,1,5,\n3us,0,1,5,elephants\n4us,0,1,5,mice\n";
+    let flows = read_with(text, &mut groups).unwrap();
+    assert_eq!(groups, ["web", "mice", "elephants"]);
+    assert_eq!(flows.iter().map(|f| f.group).collect::<Vec<_>>(), [1, 0, 2, 1]);
+    let wrong = |cell: &str| read(&format!("start,src,dst,bytes,group\n1us,0,1,5,{cell}\n")).unwrap_err().to_string();
+    assert!(wrong("a mouse").starts_with("t.csv:2: group = a mouse: not a name; allowed: a name of 1 to 64 letters"));
+    let rows: String = (0..MOST_GROUPS).map(|n| format!("1us,0,1,5,g{n}\n")).collect();
+    let many = read_with(&format!("start,src,dst,bytes,group\n{rows}"), &mut groups).unwrap_err().to_string();
+    assert_eq!(many, "t.csv:255: group = g253: too many groups; allowed: 256 different ones in a run");
 }
 
 #[test]
@@ -104,8 +121,7 @@ fn errors_name_line_column_value_and_remedy() {
     let graph = graph();
     let nodes = NodeNames::new(&[], &graph.tiers);
     let limits = TableLimits { graph: &graph, nodes: &nodes, framing: Framing::HPCC };
-    let names = TableNames { schemes: &[], groups: &[] };
-    let latin = read_table(&b"start,src\xff"[..], "t.csv", limits, names, FlowDefaults::default());
+    let latin = read_table(&b"start,src\xff"[..], "t.csv", limits, &[], &mut Vec::new(), FlowDefaults::default());
     assert_eq!(latin.unwrap_err().to_string(), "t.csv:1: not UTF-8 text");
 }
 

@@ -168,7 +168,7 @@ pub(super) fn all_variants() -> Vec<String> {
         "kind = 'mpi'\nprogram = 'bt'\nranks = 4\nplacement = 'random'\nconnections = 'new'",
         "kind = 'mpi'\nprogram = 'cg'\nconnections = 'new'\neager = '8KiB'\nsends_end = 'arrival'",
         "kind = 'flows'\nfile = 'f.csv'",
-        "kind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '1B', scheme = 's', class = 2, rate_cap = '1Gbps' }]",
+        "kind = 'flows'\nrows = [{ src = 0, dst = 1, bytes = '1B', scheme = 's', group = 'g', class = 2, rate_cap = '1Gbps' }]",
         "kind = 'mpi'\nprogram = 'ft'\nproblem_class = 'S'\nalltoall = 'posted'\nconnections = 'new'",
         "kind = 'mpi'\nprogram = 'is'\nconnections = 'new'\nallreduce = 'reduce_scatter'\niterations = 3",
         "kind = 'mpi'\nprogram = 'mg'\nconnections = 'new'\nhosts = [3, '0-2']",
