@@ -193,7 +193,10 @@ def test_a_result_folder_is_replaced_and_other_files_in_it_stay(paceline):
     assert paceline("run", "s.toml", "--out", "r").code == 0
     assert paceline("report", "r", "-q").code == 0
     Path("r/notes.txt").write_text("keep")
+    Path("r/links.parquet").write_text("of the other run, by a Python with pyarrow")
     assert paceline("run", "s.toml", "--out", "r", "--seed", "9").code == 0
+    parquet = Path("r/links.parquet")
+    assert not parquet.exists() or parquet.read_bytes().startswith(b"PAR1")
     assert pl.load("r").summary["seed"] == 9
     assert Path("r/notes.txt").read_text() == "keep"
     assert not Path("r/report.html").exists(), "it showed the other run"
