@@ -7,12 +7,14 @@
 //! | `failures.rs` | which links fail when |
 //! | `workloads.rs` | what becomes of a workload, by kind; what hosts it has |
 //! | `on_off.rs`, `incast.rs`, `flows.rs`, `rpc.rs`, `programs.rs`, `mpi.rs` | kinds that take more than a few lines |
+//! | `flow_file.rs` | files that list flows, of either form; the flows of any scenario as such a file |
 //! | `load.rs`, `sizes.rs` | from a load to arrivals; flow sizes |
 //! | `lengths.rs` | how long all messages will be |
 //! | `doubts.rs` | warnings that take the network to see |
 
 mod doubts;
 mod failures;
+mod flow_file;
 mod flows;
 mod incast;
 mod lengths;
@@ -47,7 +49,7 @@ use crate::spec::{Resolved, Spec};
 use crate::topology::{self, NodeNames};
 use crate::workload::program::{Kind, Program};
 use crate::workload::{self as w, FlowSource};
-pub use flows::flow_table;
+pub use flow_file::flow_table;
 use lengths::Expected;
 use network::build_topology;
 

@@ -3,7 +3,7 @@
 //! Generators draw from named random streams keyed by the scenario's seed, the purpose, the workload's number and the
 //! host or episode, so that adding a workload, or changing the scheme, leaves the flows of the others as they were.
 
-use paceline_proto::units::Time;
+use paceline_proto::units::{S, Time};
 
 use crate::InputError;
 use crate::graph::NodeId;
@@ -31,7 +31,7 @@ pub use pattern::{AllToAll, AllToAllConfig, Permutation, PermutationConfig, Shuf
 pub use poisson::{Poisson, PoissonConfig};
 pub use rpc::{Asks, Connections, Pick, Rpc, RpcConfig};
 pub use share::{Crossing, Pairs, expected_share};
-pub use table::{LATEST_START, TableLimits, TableNames, group, read_table, save};
+pub use table::{TableLimits, TableNames, group, read_table, save};
 
 /// One flow to start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,6 +105,17 @@ impl FlowDefaults {
         }
         Err(InputError::new("no such traffic class for flows").field("class").value(self.class).allowed("1 to 7"))
     }
+}
+
+/// Latest start of a flow, as everywhere in a scenario. Near the end of the clock a run would go on for ever.
+pub const LATEST_START: Time = Time(1000 * S);
+
+/// Refuses a start after [`LATEST_START`].
+pub(crate) fn not_too_late(start: Time) -> Result<Time, InputError> {
+    if start <= LATEST_START {
+        return Ok(start);
+    }
+    Err(InputError::new("starts too late").allowed(format!("at most {LATEST_START}")))
 }
 
 /// What an instant must be, for error messages.

@@ -8,17 +8,14 @@ use std::fmt::Write as _;
 use std::io::{BufRead, Read, Write};
 use std::ops::RangeInclusive;
 
-use paceline_proto::units::{BitsPerSec, Bytes, S, Time};
+use paceline_proto::units::{BitsPerSec, Bytes, Time};
 
 use crate::InputError;
 use crate::framing::Framing;
 use crate::graph::{Graph, NodeId};
 use crate::spelling::{NAME, clip, is_name, nearest};
 use crate::topology::NodeNames;
-use crate::workload::{FlowDefaults, FlowSource, FlowSpec};
-
-/// Latest start of a flow, as everywhere in a scenario. Near the end of the clock a run would go on for ever.
-pub const LATEST_START: Time = Time(1000 * S);
+use crate::workload::{FlowDefaults, FlowSource, FlowSpec, not_too_late};
 
 /// Rate limits that a flow may have, bit/s: as in a scenario.
 const CAPS: RangeInclusive<u64> = 1000..=10_000_000_000_000;
@@ -222,14 +219,9 @@ fn read_cell(
     groups: &mut Vec<String>,
 ) -> Result<(), InputError> {
     match column {
-        Column::Start => {
-            flow.start = cell.parse().map_err(bad_unit)?;
-            if flow.start > LATEST_START {
-                return Err(InputError::new("starts too late").allowed("at most 1000s"));
-            }
-        }
+        Column::Start => flow.start = not_too_late(cell.parse().map_err(bad_unit)?)?,
         Column::StartPs => {
-            flow.start = Time(whole(cell, 0, LATEST_START.0, "a whole number of picoseconds, at most 1000 s")?);
+            flow.start = not_too_late(Time(whole(cell, 0, u64::MAX, "a whole number of picoseconds")?))?;
         }
         Column::Src => flow.src = host(cell, limits)?,
         Column::Dst => flow.dst = host(cell, limits)?,
