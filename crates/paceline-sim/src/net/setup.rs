@@ -74,13 +74,7 @@ impl Net {
             check_pfc(&scenario, pfc, &buffers)?;
         }
         let int_multiple = scenario.int_units(nic_rate);
-        let (tiers, port_tier) = kinds_of_links(&graph, |_| "");
-        let (directions, port_direction) =
-            kinds_of_links(&graph, |p| match graph.tiers[p.node as usize] == graph.tiers[p.peer as usize] {
-                true if p.node < p.peer => " (to higher ids)",
-                true => " (to lower ids)",
-                false => "",
-            });
+        let Kinds { tiers, port_tier, directions, port_direction } = kinds_of_links(&graph);
         let nic_rates: Vec<_> = nics.iter().map(|n| graph.ports[n.port as usize].rate).collect();
         let of_host = |port: u32, host| Address { host, nic: (port - graph.first[host as usize]) as u16 };
         let addresses = nics.iter().map(|n| of_host(n.port, graph.ports[n.port as usize].node)).collect();
@@ -341,20 +335,41 @@ fn ports(
     (ports, nics)
 }
 
-/// The tiers of links by name, those that are kept `apart` each with what is said of them, and that of each port's link.
-fn kinds_of_links(graph: &Graph, apart: impl Fn(&PortInfo) -> &'static str) -> (Vec<String>, Vec<u8>) {
-    let mut names: Vec<String> = Vec::new();
-    let mut tier_of = std::collections::BTreeMap::new();
-    let mut port_tier = Vec::with_capacity(graph.ports.len());
+/// What links are told apart by.
+struct Kinds {
+    /// Tiers of links by name.
+    tiers: Vec<String>,
+    /// That of each port's link.
+    port_tier: Vec<u8>,
+    /// The same with both directions of links between nodes of one tier apart.
+    directions: Vec<String>,
+    port_direction: Vec<u8>,
+}
+
+fn kinds_of_links(graph: &Graph) -> Kinds {
+    let (mut tiers, mut directions) = (Vec::new(), Vec::new());
+    let mut known = std::collections::BTreeMap::new();
+    let (mut port_tier, mut port_direction) = (Vec::new(), Vec::new());
     for p in &graph.ports {
         let ends = [p.node, p.peer].map(|n| graph.tiers[n as usize]);
-        let index = *tier_of.entry((ends, apart(p))).or_insert_with(|| {
-            names.push(format!("{}{}", ends.map(crate::topology::tier_name).join("->"), apart(p)));
-            names.len() - 1
+        let apart = match ends[0] == ends[1] {
+            true if p.node < p.peer => " (to higher ids)",
+            true => " (to lower ids)",
+            false => "",
+        };
+        let (tier, direction) = *known.entry((ends, apart)).or_insert_with(|| {
+            let name = ends.map(crate::topology::tier_name).join("->");
+            directions.push(format!("{name}{apart}"));
+            let tier = tiers.iter().position(|known| *known == name).unwrap_or_else(|| {
+                tiers.push(name);
+                tiers.len() - 1
+            });
+            (tier as u8, (directions.len() - 1) as u8)
         });
-        port_tier.push(index as u8);
+        port_tier.push(tier);
+        port_direction.push(direction);
     }
-    (names, port_tier)
+    Kinds { tiers, port_tier, directions, port_direction }
 }
 
 /// Refuses buffers by which more might wait at one port than is counted: bytes of queues have 32 bits.
