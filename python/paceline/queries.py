@@ -24,11 +24,10 @@ from paceline.tables import (
     format_bytes,
     format_number,
     format_time,
+    percentile_table,
     run_labels,
     slowdown_cell,
-    too_few,
     with_bounds,
-    without_dashes,
 )
 
 
@@ -101,10 +100,8 @@ def tables(found: Sequence[Group]) -> list[Table]:
     quantiles = [f"p{q:g}" for q in QS]
     head = ("Group", "Answered/s", "Queries", "Mean QCT", *(f"{q} QCT" for q in quantiles))
     head += tuple(f"{q} slowdown" for q in quantiles)
-    caption = too_few(
-        with_bounds("Queries by group", rows), [analysis.percentiles(g.qct, QS)[0] for g in found], "queries"
-    )
-    made = [without_dashes(Table(caption, head, rows), "queries")]
+    all_of = [analysis.percentiles(g.qct, QS)[0] for g in found]
+    made = [percentile_table(with_bounds("Queries by group", rows), head, rows, all_of, "queries")]
     for g in found:
         sizes = np.unique(g.qct.size_bytes)
         if len(sizes) > 1:
@@ -122,8 +119,8 @@ def _by_size(g: Group) -> Table:
         parts.append(found[0])
         cells = [slowdown_cell(p, q) for p, q in zip(found, QS, strict=True)]
         rows.append((Cell(f"up to {format_bytes(int(upper))}"), Cell(f"{found[0].count:,}"), *cells))
-    caption = too_few(with_bounds(f"Slowdown of queries by size: {g.label}", rows), parts, "queries")
-    return without_dashes(Table(caption, ("Query size", "Queries", *(f"p{q:g}" for q in QS)), rows), "queries")
+    caption = with_bounds(f"Slowdown of queries by size: {g.label}", rows)
+    return percentile_table(caption, ("Query size", "Queries", *(f"p{q:g}" for q in QS)), rows, parts, "queries")
 
 
 def _time(p: analysis.Percentile, q: float) -> Cell:

@@ -310,34 +310,32 @@ def enough(p: Percentile, q: float) -> bool:
     return p.count >= fewest(q)
 
 
-def too_few(caption: str, rows: Iterable[Percentile], what: str = "flows") -> str:
-    """A caption that says what :func:`enough` leaves out of a table with a row for each of these, where it does."""
-    few = any(not enough(p, q) for p in rows for q in QS)
-    return f"{caption}; a dash where the {what} are fewer than 100 (p99) or 20 (p95)" if few else caption
+def percentile_table(
+    caption: str,
+    head: tuple[str, ...],
+    rows: list[tuple[Cell, ...]],
+    samples: Iterable[Percentile],
+    what: str = "flows",
+) -> Table:
+    """A table with percentiles of samples, each with its count; ``what`` are counted.
 
-
-def without_dashes(table: Table, what: str = "flows") -> Table:
-    """Without the columns of p95 and p99 that hold nothing but dashes, as of few flows; the caption says why.
-
-    The caption is that of :func:`too_few`.
+    Where :func:`enough` leaves any out, the caption says what a dash is. Columns of p95 and p99 that would hold nothing
+    but dashes are left out, and the caption says why.
     """
-    columns = range(len(table.head))
+    few = any(not enough(p, q) for p in samples for q in QS)
+    columns = range(len(head))
     untold = [
-        i
-        for i in columns
-        if table.head[i].startswith(("p95", "p99")) and table.rows and all(row[i].text == "–" for row in table.rows)
+        i for i in columns if head[i].startswith(("p95", "p99")) and rows and all(row[i].text == "–" for row in rows)
     ]
-    if not untold:
-        return table
     kept = [i for i in columns if i not in untold]
-    rows = [tuple(row[i] for i in kept) for row in table.rows]
-    missing = sorted({table.head[i][:3] for i in untold})
-    caption, dash, why = table.caption.partition("; a dash where ")
-    if not any(row[i].text == "–" for row in table.rows for i in kept if table.head[i].startswith("p")):
-        dash = why = ""
-    needs = " and ".join(str(round(fewest(float(name[1:])))) for name in missing)
-    caption += f"; no {' and '.join(missing)}: {'it needs' if len(missing) == 1 else 'they need'} {needs} {what}"
-    return Table(caption + dash + why, tuple(table.head[i] for i in kept), rows, table.prose)
+    if untold:
+        missing = sorted({head[i][:3] for i in untold})
+        needs = " and ".join(str(round(fewest(float(name[1:])))) for name in missing)
+        caption += f"; no {' and '.join(missing)}: {'it needs' if len(missing) == 1 else 'they need'} {needs} {what}"
+        few &= any(row[i].text == "–" for row in rows for i in kept if head[i].startswith("p"))
+    if few:
+        caption += f"; a dash where the {what} are fewer than 100 (p99) or 20 (p95)"
+    return Table(caption, tuple(head[i] for i in kept), [tuple(row[i] for i in kept) for row in rows])
 
 
 def slowdown_cell(p: Percentile, q: float = 50.0) -> Cell:
@@ -417,8 +415,8 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             for k, name in enumerate(names)
         ]
         head = ("Flow size", heading.capitalize(), *(f"p{q:g}" for q in QS))
-        caption = too_few(with_bounds(f"Slowdown by flow size, {what}{_edges(bins, 'all flows')}", rows), cells[0])
-        return [without_dashes(Table(caption, head, rows))]
+        caption = with_bounds(f"Slowdown by flow size, {what}{_edges(bins, 'all flows')}", rows)
+        return [percentile_table(caption, head, rows, cells[0])]
     tables: list[Table] = []
     for i, q in enumerate(QS):
         columns = [column(n, i) for n in range(len(chosen))]
@@ -483,8 +481,7 @@ def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> lis
             )
     head = ("Group", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
     caption = with_bounds(f"Slowdown by workload group, all sizes, {timed(runs, baseline, side)}", rows)
-    caption = too_few(caption, first)
-    return [without_dashes(Table(caption, head, rows))] if len(rows) > len(runs) else []
+    return [percentile_table(caption, head, rows, first)] if len(rows) > len(runs) else []
 
 
 #: Counters that are shown where there are any; all but the first are of transports beside RDMA.

@@ -13,14 +13,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from paceline.plot.looks import of_schemes
-from paceline.plot.style import INK, PAPER, blank, legend, plain_log, style, written
+from paceline.plot.style import INK, PAPER, blank, is_wide, legend, plain_log, style, written
 from paceline.tables import clean_label, format_size
 from paceline.words import headed
 
 _DOTS: dict[str, Any] = {"marker": "o", "markersize": 3, "linestyle": "none"}
 _TRIANGLE: dict[str, Any] = {"marker": "^", "markersize": 4}
-_WIDE = 10.0
-"""Ratio of largest to smallest slowdown from which their axis is logarithmic, as that of a sweep."""
 _UPRIGHT: dict[str, Any] = {"marker": "|", "markersize": 7, "markeredgewidth": 0.7, "linestyle": "none"}
 """In the legend."""
 
@@ -45,7 +43,7 @@ class Sized:
 def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
     """p99 slowdown, drops and pauses over the buffer, a panel each; those without any drop or pause are left out.
 
-    The axis of slowdowns is logarithmic where they differ by more than :data:`_WIDE`. Filled marks keep the limits,
+    The axis of slowdowns is logarithmic where it is in a sweep's figure, too. Filled marks keep the limits,
     hollow ones do not, and triangles are runs whose flows did not finish: the p99 is at least that, and drops and
     pauses are those until then; a vertical line stands at the smallest buffer that will do. The legend says so, as the
     figure may be looked at alone. ``p99`` is what the p99s are called.
@@ -77,7 +75,7 @@ def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
         ax.set_ylabel(name)
         values = [v * factor for s in found.values() for v in getattr(s, what) if math.isfinite(v)]
         least, most = min(values, default=0.0), max(values, default=0.0)
-        if what == "p99" and most > _WIDE * least > 0:
+        if what == "p99" and is_wide(values):
             low, high = least / 1.15, most * 1.15
             ax.set_yscale("log")
             ax.set_ylim(low, high)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -41,6 +41,9 @@ LINE_STYLES: tuple[Any, ...] = (
 
 MARKERS = "osD^vPX"
 """Marks of curves that are told apart by colour and mark."""
+
+WIDE = 10.0
+"""Ratio of largest to smallest value from which an axis is logarithmic."""
 
 INK, GRID, QUIET, PAPER = "#000000", "#d0d0d0", "#6e6e6e", "#ffffff"
 # What the colours of a figure become in the page, whose style sheet has a light and a dark value for each.
@@ -93,6 +96,11 @@ STYLE: dict[str, Any] = {
     "axes.unicode_minus": True,
     "path.simplify": True,
 }
+
+
+def is_wide(values: Collection[float]) -> bool:
+    """Whether an axis of these values is logarithmic."""
+    return bool(values) and max(values) > WIDE * min(values) > 0
 
 
 @contextmanager

@@ -20,10 +20,9 @@ from paceline.tables import (
     format_time,
     group_tables,
     labels,
+    percentile_table,
     slowdown_tables,
     timed,
-    too_few,
-    without_dashes,
 )
 
 FINE_BINS_FROM = 20_000
@@ -193,6 +192,6 @@ def fct(page: Page) -> Section:
         )
         rows.append((Cell(label), counts_cell(found[0]), *times))
     head = ("", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
-    caption = too_few(f"FCT, all sizes, {timed(page.runs, None, page.side)}", first)
-    section.tables.append(without_dashes(Table(caption, head, rows)))
+    caption = f"FCT, all sizes, {timed(page.runs, None, page.side)}"
+    section.tables.append(percentile_table(caption, head, rows, first))
     return section

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from paceline.files import figures
 from paceline.sweeps.brief import means, most_measured, short
@@ -21,8 +21,6 @@ MOST_CURVES = 10
 """More could not be told apart."""
 MOST_TICKS = 8
 """Places of an axis that are told."""
-_WIDE = 10.0
-"""Ratio of largest to smallest from which an axis is logarithmic."""
 
 
 def draw(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str, folder: Path) -> list[Path]:
@@ -57,6 +55,7 @@ def figure(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str = "
     if len(groups) > MOST_CURVES:
         return None
     from paceline.plot.multiples import Chart, charts
+    from paceline.plot.style import is_wide
 
     drawn = []
     for column, name, unit in _quantities(rows):
@@ -64,7 +63,6 @@ def figure(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str = "
         values = [e.mean / unit for by in found.values() for e in by.values() if math.isfinite(e.mean)]
         if not values:
             continue
-        scale: Literal["log", "linear"] = "log" if min(values) > 0 and max(values) / min(values) > _WIDE else "linear"
         drawn.append(
             Chart(
                 title="",
@@ -72,8 +70,8 @@ def figure(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str = "
                 xlabel=over,
                 ylabel=name,
                 ticks=_ticks(places),
-                scale=scale,
-                log_x=min(places.values()) > 0 and max(places.values()) / min(places.values()) > _WIDE,
+                scale="log" if is_wide(values) else "linear",
+                log_x=is_wide(places.values()),
                 intervals={
                     label: {x: (e.interval[0] / unit, e.interval[1] / unit) for x, e in by.items() if e.interval}
                     for label, by in found.items()
