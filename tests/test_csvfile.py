@@ -15,7 +15,13 @@ from paceline.results import csvfile
 
 KINDS = {"time_ps": int, "id": str, "value": float}
 
-cells = st.sampled_from(["0", "12", "-3", "1.5", "", "a", "256:1", "é", '"x"', '"a,b"', '"', "1e400", "nan", "9" * 19])
+#: What str.splitlines takes for the end of a line, and a table does not.
+NO_ENDS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
+cells = st.one_of(
+    st.sampled_from(["0", "12", "-3", "1.5", "", "a", "256:1", "é", '"x"', '"a,b"', '"', "1e400", "nan", "9" * 19]),
+    st.sampled_from(NO_ENDS).map(lambda end: f"a{end}b"),
+)
 lines = st.lists(st.lists(cells, min_size=3, max_size=5).map(",".join), max_size=6)
 
 
@@ -40,6 +46,19 @@ def test_a_table_read_at_once_is_the_one_read_row_by_row(tmp_path_factory, lines
         assert found == outcome(path, complete)
     finally:
         csvfile._plain, csvfile._AT_ONCE = plain, size
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_rows_end_at_ends_of_lines_only(tmp_path, end):
+    """A name with a form feed or U+2028 in it made two rows of one."""
+    path = tmp_path / "t.csv"
+    rows = [f"{i},a{c}b,1" for i, c in enumerate(NO_ENDS)]
+    path.write_bytes("".join(row + end for row in ["time_ps,id,value", *rows]).encode())
+    found = csvfile.read_csv(path, KINDS, complete=True)
+    assert found["id"].tolist() == [f"a{c}b" for c in NO_ENDS]
+    path.write_bytes(b"time_ps,id,value\n1,a\rb,1\n")
+    with pytest.raises(ResultsError, match="line 2"):
+        csvfile.read_csv(path, KINDS, complete=True)
 
 
 def test_an_ordinary_table_is_read_at_once(tmp_path, monkeypatch):

@@ -66,7 +66,8 @@ def read_csv(
             return empty
     elif text and not text.endswith("\n"):
         raise ResultsError(path, f"is cut short: its last line, {text.count(chr(10)) + 1}, has no end")
-    reader = csv.reader(text.splitlines())
+    # Only at ends of lines: str.splitlines would also part rows at a form feed or at U+2028 within a text.
+    reader = csv.reader(line.removesuffix("\r") for line in text.split("\n")[:-1])
     try:
         header, *rows = [*reader] or [[]]
     except csv.Error as error:
