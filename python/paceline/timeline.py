@@ -21,8 +21,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from paceline import _native
 from paceline.errors import ResultsError
-from paceline.files import replacing
+from paceline.files import check_folder, check_new, replaceable, replacing
 from paceline.results import Columns, Results
 from paceline.tables import format_bytes
 from paceline.units import PICOSECONDS, quantity
@@ -93,15 +94,21 @@ class _Slice(NamedTuple):
     details: Mapping[str, Any]
 
 
-def write_timeline(results: Results, file: Path | None = None, *, most_flows: int = MOST_FLOWS) -> Written:
+def write_timeline(results: Results, out: Path | None = None, *, most_flows: int = MOST_FLOWS) -> Written:
     """Writes the timeline of a run, whole or not at all.
 
-    ``file`` is ``timeline.json.gz`` in the result folder unless given; one whose name ends in ``.gz`` is compressed.
+    ``out`` is ``timeline.json.gz`` in the result folder unless given; one whose name ends in ``.gz`` is compressed.
     Of more than ``most_flows`` flows, and as many queries, those that took longest are shown. Flows end when they are
     done at :meth:`paceline.results.Results.default_side`; those under way end with the run. Raises
-    :class:`ResultsError` when a table is malformed, and ``OSError`` when the file cannot be written.
+    InputError for an ``out`` that is not called as timelines are, is there and none, or cannot be written, before any
+    table is read; :class:`ResultsError` when one is malformed, and ``OSError`` when writing fails.
     """
-    target = file or results.path / FILE
+    if out is None:
+        target = results.path / FILE
+        check_folder("folders", results.path)
+    else:
+        target = out
+        _check_out(out)
     results.read_all()
     lanes: dict[int, list[tuple[str, list[_Slice]]]] = {}
     flows, left_out = _flows(results, most_flows)
@@ -223,6 +230,15 @@ def _rows(table: Columns, places: NDArray[Any] | None = None) -> Iterator[dict[s
     columns = [table.masked(name)[chosen].tolist() for name in table]
     for row in zip(*columns, strict=True):
         yield {name: value for name, value in zip(table, row, strict=True) if value is not None}
+
+
+def _check_out(out: Path) -> None:
+    """Refuses what would replace a file that is no timeline, or would not be known for one."""
+    if not out.name.endswith((".json", ".json.gz")):
+        allowed = "a file that ends in .json or .json.gz"
+        raise _native.input_error("not the name of a timeline", field="out", value=str(out), allowed=allowed)
+    check_new(out, force=True, field="out")
+    replaceable.check_timeline(out, HEAD)
 
 
 def _flows(results: Results, most: int) -> tuple[dict[int, list[_Slice]], int]:

@@ -220,21 +220,11 @@ def timeline(
       paceline timeline results/incast
       paceline timeline results/incast --flows 500 -o incast.json
     """
-    from paceline.files import check_folder, check_new, replaceable
     from paceline.results import Results
-    from paceline.timeline import HEAD, MOST_FLOWS, write_timeline
+    from paceline.timeline import MOST_FLOWS, write_timeline
     from paceline.words import many
 
-    if out is not None:
-        if not out.name.endswith((".json", ".json.gz")):
-            allowed = "a file that ends in .json or .json.gz"
-            raise _native.input_error("not the name of a timeline", field="--out", value=str(out), allowed=allowed)
-        check_new(out, force=True, field="out")
-        replaceable.check_timeline(out, HEAD)
-    results = Results.load(folder)
-    if out is None:
-        check_folder("folders", folder)
-    found = write_timeline(results, out, most_flows=MOST_FLOWS if flows is None else flows)
+    found = write_timeline(Results.load(folder), out, most_flows=MOST_FLOWS if flows is None else flows)
     if quiet:
         return
     held = [many(found.flows, "flow"), many(found.counters, "counter")]
