@@ -101,6 +101,16 @@ def test_a_damaged_result_is_made_again(tmp_path, name, damage):
         assert file.read_bytes() == whole or name == FILES
 
 
+def test_the_key_of_a_run_stays():
+    """With another one all runs that are kept would be made again. Only the scenario's own name does not count."""
+    text = 'schema = 1\nname = "a"\nseed = 1\n\n[topology]\nkind = "star"\nhosts = 4\n'
+    assert key_of(text) == "06da2190124a24f130a450956758cfd1"
+    assert key_of(text.replace('"a"', '"b"')) == "06da2190124a24f130a450956758cfd1"
+    assert key_of(text + 'name = "x"\n') != key_of(text + 'name = "y"\n')
+    with pytest.raises(KeyError):
+        key_of("schema = 1\n")
+
+
 def test_a_report_in_a_kept_run_is_no_damage(tmp_path):
     (run,) = pl.sweep([incast(4)], cache=tmp_path, progress="none")
     (run.folder / "flows.csv").write_text("made by paceline report")

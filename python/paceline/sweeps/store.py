@@ -35,10 +35,12 @@ _TAG = """Signature: 8a477f597d28d172789f06886806bc55
 def key_of(resolved_toml: str) -> str:
     """Identity of a run: a hash of its resolved scenario, seed included, and of the input files it names.
 
-    The name of the scenario does not count.
+    The name of the scenario does not count. Raises KeyError or ValueError for what the engine did not write.
     """
     document = tomllib.loads(resolved_toml)
-    lines = [line for line in resolved_toml.splitlines() if not line.startswith("name = ")]
+    lines = resolved_toml.splitlines()
+    # The scenario's own, which stands above all sections; a name has no letters that TOML would write in another way.
+    lines.remove(f'name = "{document["name"]}"')
     found = hashlib.sha256("\n".join(lines).encode())
     for path in _input_files(document):
         state = Path(path).stat()
