@@ -101,6 +101,21 @@ def test_a_damaged_result_is_made_again(tmp_path, name, damage):
         assert file.read_bytes() == whole or name == FILES
 
 
+def test_looking_changes_nothing(tmp_path, paceline):
+    """`--check`, which makes no run, removed those that were damaged."""
+    (run,) = pl.sweep([incast(4)], cache=tmp_path / "cache", progress="none")
+    (run.folder / "queues.csv").write_text("")
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    before = stamps(tmp_path / "cache")
+    told = paceline("sweep", "s.toml", "--seeds", "1", "--cache", "cache", "--check")
+    assert told.out.startswith("1 of 1 run to make"), told.err
+    assert stamps(tmp_path / "cache") == before
+    run.folder.rename(tmp_path / "moved")
+    run.folder.symlink_to(tmp_path / "moved")
+    paceline("sweep", "s.toml", "--seeds", "1", "--cache", "cache", "--check")
+    assert run.folder.is_symlink()
+
+
 def test_the_key_of_a_run_stays():
     """With another one all runs that are kept would be made again. Only the scenario's own name does not count."""
     text = 'schema = 1\nname = "a"\nseed = 1\n\n[topology]\nkind = "star"\nhosts = 4\n'

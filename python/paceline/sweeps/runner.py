@@ -191,7 +191,7 @@ def run_jobs(
     """
     store.clear_parts()
     unique, own = _shared_out(jobs, shard)
-    missing = [job for job in own if not store.has(job.key)]
+    missing = [job for job in own if store.make_room(job.key)]
     runs = runs_of(jobs, store)
     if missing:
         if isinstance(executor, LocalProcesses):
@@ -202,7 +202,8 @@ def run_jobs(
         if failures:
             raise SweepFailed(failures, runs)
     if shard is not None:
-        lacking = sum(not store.has(job.key) for job in unique)
+        made = {job.key for job in own}
+        lacking = sum(not store.has(job.key) for job in unique if job.key not in made)
         if lacking:
             said = (
                 f"share {shard.number} of {shard.of}: {many(len(own), 'run')}, all there; {lacking} of {len(unique)} of"

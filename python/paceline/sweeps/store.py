@@ -104,35 +104,43 @@ class Store:
         return self.folder / key
 
     def has(self, key: str) -> bool:
-        """Whether the run is there, whole and that of the key; what else is there is removed, and so made again.
-
-        Raises InputError where it would have to be removed from a store that may not be written to.
-        """
+        """Whether the run is there, whole and that of the key. Nothing is changed."""
         path = self.path(key)
-        if path.is_symlink() or (path.exists() and not path.is_dir()):
-            path.unlink()
-        if not path.is_dir():
+        if path.is_symlink() or not path.is_dir():
             return False
         from paceline.results import Results
 
         try:
-            whole = _is_undamaged(path)
-            if whole:
-                run = Results.load(path)
-                run.check_tables()
-                scenario = run.scenario_toml
-                # A folder may have been copied or moved here under the name of another run.
-                own = scenario is not None and key_of(scenario) == key
-                whole = own and run.status in ("completed", "stopped", "stalled")
-        except (ResultsError, _native.InputError, OSError, ValueError, TypeError, AttributeError, RecursionError):
-            whole = False
-        if not whole:
+            if not _is_undamaged(path):
+                return False
+            run = Results.load(path)
+            run.check_tables()
+            scenario = run.scenario_toml
+            # A folder may have been copied or moved here under the name of another run.
+            own = scenario is not None and key_of(scenario) == key
+            return own and run.status in ("completed", "stopped", "stalled")
+        except (ResultsError, _native.InputError, OSError, LookupError, ValueError, TypeError, AttributeError):
+            return False
+        except RecursionError:  # of JSON or TOML that somebody has written to
+            return False
+
+    def make_room(self, key: str) -> bool:
+        """Whether the run has to be made, as it is not there (:meth:`has`); what else is in its place is removed.
+
+        Raises InputError where it would have to be removed from a store that may not be written to.
+        """
+        if self.has(key):
+            return False
+        path = self.path(key)
+        if path.is_symlink() or (path.exists() and not path.is_dir()):
+            path.unlink()
+        elif path.is_dir():
             try:
                 shutil.rmtree(path)
             except OSError as error:
                 check_folder("cache", self.root)
                 raise OSError(error.errno, error.strerror, str(path)) from error
-        return whole
+        return True
 
     @contextmanager
     def part(self, key: str) -> Iterator[Path]:

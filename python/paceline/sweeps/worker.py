@@ -43,7 +43,7 @@ def run_task(task: Task) -> str:
     if _native.source_digest() != task.digest:
         raise Failure(f"this worker has Paceline {_native.version()} built from other sources than the sweep's")
     store = Store(Path(task.store), task.digest)
-    if store.has(task.key):
+    if not store.make_room(task.key):
         return "there already"
     with stop_on_signal(worker=True) as stop, store.part(task.key) as part:
         last = -NOTE_INTERVAL_S
