@@ -110,24 +110,14 @@ def test_equal_sizes_make_one_bin_at_the_end_of_the_axis() -> None:
     assert len(analysis.bins_from_sizes([])) == 0
 
 
-def test_bins_of_a_given_cdf_carry_the_published_tick_labels() -> None:
+def test_sizes_and_their_places_on_the_axis() -> None:
     # The web-search distribution; the decile sizes are the ones printed on published slowdown figures.
-    size = [0, 10_000, 20_000, 30_000, 50_000, 80_000, 200_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 30_000_000]
-    share = [0, 0.15, 0.2, 0.3, 0.4, 0.53, 0.6, 0.7, 0.8, 0.9, 0.97, 1]
-    bins = analysis.bins_from_cdf(size, share)
-    assert bins.upper_bytes.tolist() == [
-        6666, 20_000, 30_000, 50_000, 73_076, 200_000, 1_000_000, 2_000_000, 5_000_000, 30_000_000
-    ]  # fmt: skip
+    sizes = [6666, 20_000, 30_000, 50_000, 73_076, 200_000, 1_000_000, 2_000_000, 5_000_000, 30_000_000]
+    bins = SizeBins(np.array(sizes), np.arange(10.0, 101.0, 10.0))
     assert bins.position_of(200_000) == pytest.approx(60)
     assert bins.size_at(70) == pytest.approx(1_000_000)
     assert bins.between(above_bytes=200_000).tolist() == [False] * 6 + [True] * 4
-
-
-def test_fixed_edges_leave_no_flow_out() -> None:
-    bins = analysis.bins_from_edges([100, 1000], [50, 100, 101, 5000])
-    assert bins.upper_bytes.tolist() == [100, 1000, 5000]
-    assert bins.position.tolist() == [50, 75, 100]
-    assert bins.index([100, 101, 5000, 5001]).tolist() == [0, 1, 2, 3]
+    assert bins.index([6666, 6667, 30_000_000, 30_000_001]).tolist() == [0, 1, 9, 10]
 
 
 @pytest.mark.parametrize(("upper", "position"), [([2, 1], [50, 100]), ([1, 2], [60, 50]), ([1], [50, 100])])

@@ -179,7 +179,7 @@ def curve(counts: list[int], *, stuck: int = 0) -> analysis.Curve:
     value = 1 + np.arange(len(sizes)) % 50 / 10
     censored = np.arange(len(sizes)) >= len(sizes) - stuck
     flows = analysis.Sample(sizes, value, censored, np.zeros(len(sizes), dtype=bool))
-    edges = analysis.bins_from_edges([1000 * k for k in range(1, len(counts) + 1)], sizes)
+    edges = analysis.SizeBins(1000 * np.arange(1, len(counts) + 1), np.cumsum(counts) / sum(counts) * 100, 1000)
     return analysis.percentile_curves(flows, edges, [99])[0]
 
 

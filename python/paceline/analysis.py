@@ -125,12 +125,6 @@ class SizeBins:
         return np.asarray(np.interp(np.asarray(size_bytes, dtype=float), x, y))
 
 
-def _merged(upper: I8, position: F8, smallest: int) -> SizeBins:
-    """Bins without repeated edges; of equal edges the highest position stays."""
-    keep = np.append(np.diff(upper) > 0, True) if len(upper) else np.zeros(0, dtype=bool)
-    return SizeBins(upper[keep], position[keep], smallest)
-
-
 def bins_from_sizes(size_bytes: ArrayLike, positions: Sequence[float] = DECILES) -> SizeBins:
     """Bins by percentile of the sizes that occurred.
 
@@ -144,33 +138,9 @@ def bins_from_sizes(size_bytes: ArrayLike, positions: Sequence[float] = DECILES)
     rank = np.clip(np.ceil(len(sizes) * wanted / 100.0 - 1e-9).astype(np.int64), 1, len(sizes))
     upper = sizes[rank - 1]
     covered = np.searchsorted(sizes, upper, side="right") / len(sizes) * 100.0
-    return _merged(upper, np.maximum(wanted, covered), int(sizes[0]))
-
-
-def bins_from_cdf(
-    size_bytes: Sequence[float], probability: Sequence[float], positions: Sequence[float] = DECILES
-) -> SizeBins:
-    """Bins by percentile of a given flow-size CDF: points in bytes and 0 to 1, linear in between.
-
-    Edges are floored to whole bytes, at least 1, as flows drawn from the CDF are. Raises ``ValueError`` unless the
-    points ascend and end at 1.
-    """
-    x, y = np.asarray(size_bytes, dtype=float), np.asarray(probability, dtype=float)
-    if x.shape != y.shape or len(x) < 2 or np.any(np.diff(x) < 0) or np.any(np.diff(y) < 0) or abs(y[-1] - 1) > 1e-9:
-        raise ValueError("a CDF needs at least two points, ascending, ending at probability 1")
-    wanted = np.asarray(positions, dtype=float)
-    upper = np.maximum(np.floor(np.interp(wanted / 100.0, y, x) + 1e-6), 1).astype(np.int64)
-    return _merged(upper, wanted, max(int(x[0]), 1))
-
-
-def bins_from_edges(edges_bytes: Sequence[int], size_bytes: ArrayLike) -> SizeBins:
-    """Bins with fixed upper edges in bytes, positioned by the sizes that occurred; a last bin takes larger sizes."""
-    sizes = np.sort(np.asarray(size_bytes, dtype=np.int64))
-    edges = np.unique(np.asarray(edges_bytes, dtype=np.int64))
-    if len(sizes) and (len(edges) == 0 or sizes[-1] > edges[-1]):
-        edges = np.append(edges, sizes[-1])
-    position = np.searchsorted(sizes, edges, side="right") / max(len(sizes), 1) * 100.0
-    return SizeBins(edges, position, int(sizes[0]) if len(sizes) else 0)
+    # Of equal edges the last stays, which has the highest position.
+    keep = np.append(np.diff(upper) > 0, True)
+    return SizeBins(upper[keep], np.maximum(wanted, covered)[keep], int(sizes[0]))
 
 
 def order_index(n: int, q: float, rule: Rule = "nearest_rank") -> int:
