@@ -150,7 +150,7 @@ def _slowdown_panel(
     """
     handles: list[Any] = []
     top = bottom = 1.0
-    hollow_ones = open_ones = largest_ones = False
+    seen_marks: set[str] = set()
     bands: list[tuple[Any, Any, str]] = []
     wider = overlap.widths([(curve.bins.position, curve.value) for curve in curves.values()], log=True)
     for i, (label, curve) in enumerate(curves.items()):
@@ -177,57 +177,14 @@ def _slowdown_panel(
         both = np.isfinite(high) & (low > 0) & (len(curves) <= MOST_BANDS)
         ax.fill_between(x, low, high, where=both, color=own["color"], alpha=0.15, linewidth=0, zorder=1)
         bands.append((x[both], high[both], own["color"]))
-        count, open_end = curve.count[seen], curve.at_least[seen]
-        few, largest = (count < MIN_FLOWS) & (count >= fewest(curve.q)), count < fewest(curve.q)
-        hollow_ones |= bool((few & ~open_end).any())
-        largest_ones |= bool((largest & ~open_end).any())
-        open_ones |= bool(open_end.any())
-        dense = len(x) > 30
-        solid = {"markerfacecolor": own["color"], "markeredgecolor": own["color"]}
-        hollow = {"markerfacecolor": PAPER, "markeredgecolor": own["color"]}
-        for mask, face, marker, kind in (
-            (~few & ~largest & ~open_end & (not dense), solid, "o", "solid"),
-            (few & ~open_end, hollow, "o", "hollow"),
-            (largest & ~open_end, solid, "x", "largest"),
-            (~few & ~largest & open_end, solid, "^", "open-solid"),
-            ((few | largest) & open_end, hollow, "^", "open-hollow"),
-        ):
-            if mask.any():
-                size = 2.6 if dense else 3.2
-                style: dict[str, Any] = {
-                    "linestyle": "none",
-                    "marker": marker,
-                    "markersize": size,
-                    "zorder": 4 + 0.01 * i,
-                }
-                style["clip_on"] = False
-                ax.plot(x[mask], y[mask], **style, **face, gid=f"{name}{kind}-{i}")
+        seen_marks |= _mark(ax, curve, own["color"], i, name)
         if len(y):
             top = max(top, min(float(high[both].max(initial=1.0)), 2.5 * float(y.max())))
     reference = next(iter(curves.values())).bins if curves else None
-    thin = False
-    edge = [Stroke(linewidth=1.5, foreground="#d0d0d0"), Normal()]
-    for label, (sizes, value) in published.items():
-        if reference is None:
-            break
-        at, shown = reference.position_of(sizes), np.asarray(value, dtype=float)
-        top = max(top, float(np.nanmax(shown)))
-        if label in looks and label in curves:
-            ax.plot(at, shown, **looks[label].curve | {"linewidth": 0.55}, path_effects=edge, zorder=2 if marks else 5)
-            thin = True
-        else:
-            own = {"color": QUIET, "linewidth": 0.9, "linestyle": LINE_STYLES[len(handles) % len(LINE_STYLES)]}
-            handles += ax.plot(at, shown, **own, label=clean_label(label), zorder=2)
-    if thin:
-        # Grey, as published points are in other figures: in none of the curves' colours.
-        handles.append(Line2D([], [], color=QUIET, linewidth=0.55, path_effects=edge, label="thin: published"))
-    if hollow_ones:
-        mark: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": INK, "markerfacecolor": PAPER}
-        handles.append(Line2D([], [], **mark, label=f"under {MIN_FLOWS} flows"))
-    if largest_ones:
-        handles.append(Line2D([], [], linestyle="none", marker="x", color=INK, label="too few: the largest"))
-    if open_ones:
-        handles.append(Line2D([], [], linestyle="none", marker="^", color=INK, label="unfinished: at least"))
+    if reference is not None:
+        named = {label: looks[label].curve for label in curves if label in looks}
+        top = max(top, _published(ax, published, reference, named, handles, 2 if marks else 5))
+    handles += _meanings(seen_marks)
     ceiling = max(top * 1.12, 2.0)
     for i, (x, high, color) in enumerate(bands):
         beyond = x[high > ceiling]
@@ -250,6 +207,72 @@ def _slowdown_panel(
         places, sizes = _size_ticks(reference, ticks_each)
         ax.set_xticks(places, [format_size(s) for s in sizes])
     return handles
+
+
+def _mark(ax: Axes, curve: Curve, color: str, number: int, name: str) -> set[str]:
+    """Marks the points of a curve by how many flows are behind each; returns which marks need a word in the legend."""
+    seen = np.isfinite(curve.value)
+    x, y = curve.bins.position[seen], curve.value[seen]
+    count, open_end = curve.count[seen], curve.at_least[seen]
+    few, largest = (count < MIN_FLOWS) & (count >= fewest(curve.q)), count < fewest(curve.q)
+    dense = len(x) > 30
+    solid = {"markerfacecolor": color, "markeredgecolor": color}
+    hollow = {"markerfacecolor": PAPER, "markeredgecolor": color}
+    drawn = set()
+    for mask, face, marker, kind, meaning in (
+        (~few & ~largest & ~open_end & (not dense), solid, "o", "solid", ""),
+        (few & ~open_end, hollow, "o", "hollow", "few"),
+        (largest & ~open_end, solid, "x", "largest", "largest"),
+        (~few & ~largest & open_end, solid, "^", "open-solid", "open"),
+        ((few | largest) & open_end, hollow, "^", "open-hollow", "open"),
+    ):
+        if mask.any():
+            drawn.add(meaning)
+            place = {"linestyle": "none", "marker": marker, "markersize": 2.6 if dense else 3.2}
+            ax.plot(
+                x[mask], y[mask], **place, **face, zorder=4 + 0.01 * number, clip_on=False, gid=f"{name}{kind}-{number}"
+            )
+    return drawn
+
+
+def _meanings(marks: set[str]) -> list[Line2D]:
+    """What a legend says of the marks of :func:`_mark`."""
+    hollow: dict[str, Any] = {"linestyle": "none", "marker": "o", "color": INK, "markerfacecolor": PAPER}
+    known = {
+        "few": Line2D([], [], **hollow, label=f"under {MIN_FLOWS} flows"),
+        "largest": Line2D([], [], linestyle="none", marker="x", color=INK, label="too few: the largest"),
+        "open": Line2D([], [], linestyle="none", marker="^", color=INK, label="unfinished: at least"),
+    }
+    return [handle for meaning, handle in known.items() if meaning in marks]
+
+
+def _published(
+    ax: Axes,
+    published: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    bins: SizeBins,
+    curves: Mapping[str, Mapping[str, Any]],
+    handles: list[Any],
+    height: float,
+) -> float:
+    """Draws published curves on the axis of these bins, at this height those of a label of ``curves``, in its look.
+
+    Adds what a legend shows of them to ``handles``; returns the largest value.
+    """
+    top, thin = 1.0, False
+    edge = [Stroke(linewidth=1.5, foreground="#d0d0d0"), Normal()]
+    for label, (sizes, value) in published.items():
+        at, shown = bins.position_of(sizes), np.asarray(value, dtype=float)
+        top = max(top, float(np.nanmax(shown)))
+        if label in curves:
+            ax.plot(at, shown, **{**curves[label], "linewidth": 0.55}, path_effects=edge, zorder=height)
+            thin = True
+        else:
+            own = {"color": QUIET, "linewidth": 0.9, "linestyle": LINE_STYLES[len(handles) % len(LINE_STYLES)]}
+            handles += ax.plot(at, shown, **own, label=clean_label(label), zorder=2)
+    if thin:
+        # Grey, as published points are in other figures: in none of the curves' colours.
+        handles.append(Line2D([], [], color=QUIET, linewidth=0.55, path_effects=edge, label="thin: published"))
+    return top
 
 
 def _size_ticks(bins: SizeBins, each: int) -> tuple[list[float], list[float]]:
