@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paceline import analysis, plot
 from paceline.analysis import QueueHistogram
 from paceline.plot.timelines import Series
-from paceline.report.page import Page, Section
+from paceline.report.page import Page, PageFigure, Section
 from paceline.results import Results
 from paceline.results.queue_levels import Waiting, busiest_ports, port_name, waiting
 from paceline.tables import QS, Cell, Table, format_bytes, format_share, format_time
@@ -38,14 +39,37 @@ _CLASSES = (
 def queues(page: Page) -> Section:
     """Distribution of the bytes waiting, by tier and at the busiest ports, and these over time."""
     section = Section("queues", "Queues", _TEXT)
-    curves: dict[str, QueueHistogram] = {}
-    rows: list[tuple[Cell, ...]] = []
-    looks: dict[str, plot.Look] = {}
     recorded = [_series(run, BUSIEST_PORTS) for run in page.runs]
     ranked = [busiest_ports(run, BUSIEST_PORTS) if run.queues.rows else [] for run in page.runs]
     # A port has one look on the page; in a comparison a run has, here and elsewhere.
     cdf = sorted((port for port, _ in ranked[0]), key=_by_number) if page.alone else []
     places = plot.told_apart([[*recorded[0], *cdf]] if page.alone else recorded)
+    rows, curves, looks = _distributions(page, ranked, places)
+    if not any(len(h.busy().time_ps) and h.busy().time_ps.any() for h in curves.values()):
+        section.text = "Nothing ever waited at a switch port." if rows else ""
+        return section
+    which = "" if page.alone else ", at the busiest port of each run where ports are recorded"
+    several = any(row[2].text for row in rows)
+    which += ", of the class that is named: other classes waited beside it" if several else ""
+    caption = f"Share of time in which at most so many bytes waited{which}. The left edge is an empty queue."
+    section.text += _CLASSES if several else ""
+    section.figures.append(page.draw(plot.queue_cdf(curves, looks=looks), "queue_cdf", caption))
+    section.figures += _over_time(page, recorded, places)
+    split = [f"{q}{when}" for when in ("", " busy") for q in ("p50", "p95", "p99")]
+    head: tuple[str, ...] = ("Ports", "Mean", "All else of", "Busy", *split, "Max")
+    if not several:
+        head, rows = (*head[:2], *head[3:]), [(*row[:2], *row[3:]) for row in rows]
+    section.tables.append(Table("Bytes waiting, by tier and at the busiest ports", head, rows))
+    return section
+
+
+def _distributions(
+    page: Page, ranked: Sequence[Sequence[tuple[str, NDArray[np.bool_]]]], places: Mapping[str, int]
+) -> tuple[list[tuple[Cell, ...]], dict[str, QueueHistogram], dict[str, plot.Look]]:
+    """Rows of the table, and curves of the figure with their looks: by tier, and at the busiest ports of each run."""
+    curves: dict[str, QueueHistogram] = {}
+    rows: list[tuple[Cell, ...]] = []
+    looks: dict[str, plot.Look] = {}
     for i, (run, label) in enumerate(page.pairs):
         if run.queues.rows == 0:
             continue
@@ -72,15 +96,12 @@ def queues(page: Page) -> Section:
     for name in curves:
         if name not in looks:
             looks[name] = plot.unlike(looks.values(), len(places) if page.alone else len(page.runs))
-    if not any(len(h.busy().time_ps) and h.busy().time_ps.any() for h in curves.values()):
-        section.text = "Nothing ever waited at a switch port." if rows else ""
-        return section
-    which = "" if page.alone else ", at the busiest port of each run where ports are recorded"
-    several = any(row[2].text for row in rows)
-    which += ", of the class that is named: other classes waited beside it" if several else ""
-    caption = f"Share of time in which at most so many bytes waited{which}. The left edge is an empty queue."
-    section.text += _CLASSES if several else ""
-    section.figures.append(page.draw(plot.queue_cdf(curves, looks=looks), "queue_cdf", caption))
+    return rows, curves, looks
+
+
+def _over_time(page: Page, recorded: Sequence[Mapping[str, Series]], places: Mapping[str, int]) -> list[PageFigure]:
+    """Figures of the queues that were recorded over time, one for each run that has any."""
+    drawn = []
     # The same axes for all runs of the page: they are looked at side by side. Not where that would flatten one.
     tops = [max((float(v.max()) for _, v in series.values() if len(v)), default=0.0) for series in recorded]
     alike = _alike(tops)
@@ -101,13 +122,8 @@ def queues(page: Page) -> Section:
             own = {port: plot.look(places[port]) for port in series}
             ends = {"end": page.quiet_ps, "top": max(tops) if alike else None}
             figure = plot.queue_timeline(series, looks=own, alike=level, **ends)
-            section.figures.append(page.draw(figure, name, caption))
-    split = [f"{q}{when}" for when in ("", " busy") for q in ("p50", "p95", "p99")]
-    head: tuple[str, ...] = ("Ports", "Mean", "All else of", "Busy", *split, "Max")
-    if not several:
-        head, rows = (*head[:2], *head[3:]), [(*row[:2], *row[3:]) for row in rows]
-    section.tables.append(Table("Bytes waiting, by tier and at the busiest ports", head, rows))
-    return section
+            drawn.append(page.draw(figure, name, caption))
+    return drawn
 
 
 def _alike(tops: Sequence[float]) -> bool:
