@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from paceline import _native, files
 from paceline.cli.options import Sweeping
@@ -15,6 +16,10 @@ from paceline.files import replaceable
 from paceline.reproduce.model import Experiment, Scale
 from paceline.sweeps.executors import open_executor
 from paceline.sweeps.runner import prepare
+
+if TYPE_CHECKING:
+    from paceline.reproduce.record import Row
+    from paceline.reproduce.regenerate import Judged
 
 
 def list_experiments(ids: Sequence[str], *, scale: str, as_json: bool) -> None:
@@ -49,8 +54,6 @@ def reproduce(
                 "has no effect", field=option, allowed="not together with --check: nothing is run"
             )
     from paceline.reproduce import record
-    from paceline.reproduce.page import brief_table, counts_text, write_experiment, write_scoreboard
-    from paceline.reproduce.regenerate import as_json as to_json
     from paceline.reproduce.regenerate import reproduce as run
 
     folder = Path("results") / "reproduce" / size.value if out is None else out
@@ -74,27 +77,45 @@ def reproduce(
     changed = record.differences(before, found, names, size)
     if update and changed:
         record.update(path, found, names, size, [e.id for e in experiments()])
+    told = not as_json and not how.quiet
     larger = record.at_larger_scale(before, size)
-    for j in judged:
-        page = write_experiment(j, folder / j.experiment.id, larger)
-        if not as_json and not how.quiet:
-            print(brief_table(j.verdicts, f"{j.experiment.id}: {j.experiment.title}", larger).plain())
-            print(f"{counts_text(j.verdicts, larger)}; {plain(str(page))}\n")
-    if everything:
-        page = write_scoreboard(judged, [] if update else changed, folder, larger)
-        if not as_json and not how.quiet:
-            print(f"{counts_text([v for j in judged for v in j.verdicts], larger)}; {plain(str(page))}")
+    _write_pages(judged, folder, larger, scoreboard=everything, changed=[] if update else changed, told=told)
     if as_json:
+        from paceline.reproduce.regenerate import as_json as to_json
+
         print(json.dumps(to_json(judged, changed), indent=2))
     failed = [f"{j.experiment.id}: {problem}" for j in judged if not j.verdicts for problem in j.problems]
     if failed:
         raise Failure("runs failed:\n  " + "\n  ".join(failed))
-    if changed and update and not how.quiet and not as_json:
+    if changed and update and told:
         print(f"{plain(str(path))}: {len(changed)} verdicts rewritten")
     if changed and not update:
         listed = "\n  ".join(changed)
         raise Failure(f"verdicts differ from {path} (--update rewrites it):\n  {listed}")
     return 0
+
+
+def _write_pages(
+    judged: Sequence[Judged],
+    folder: Path,
+    larger: Mapping[str, Row],
+    *,
+    scoreboard: bool,
+    changed: Sequence[str],
+    told: bool,
+) -> None:
+    """Writes the page of each experiment and, if wanted, the scoreboard; with ``told`` prints what is in them."""
+    from paceline.reproduce.page import brief_table, counts_text, write_experiment, write_scoreboard
+
+    for j in judged:
+        page = write_experiment(j, folder / j.experiment.id, larger)
+        if told:
+            print(brief_table(j.verdicts, f"{j.experiment.id}: {j.experiment.title}", larger).plain())
+            print(f"{counts_text(j.verdicts, larger)}; {plain(str(page))}\n")
+    if scoreboard:
+        page = write_scoreboard(judged, changed, folder, larger)
+        if told:
+            print(f"{counts_text([v for j in judged for v in j.verdicts], larger)}; {plain(str(page))}")
 
 
 def _picked(ids: Sequence[str], everything: bool) -> tuple[Experiment, ...]:
