@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from helpers.pages import Page
 from helpers.synthetic import write_flows, write_run
 from paceline import analysis, plot
+from paceline.errors import ResultsError
 from paceline.report import figures_table, slowdown_table, write_report
 from paceline.report import flows as flows_section
 from paceline.results import Results
@@ -196,6 +198,26 @@ def test_a_link_that_is_busy_one_way_is_told(tmp_path: Path) -> None:
         (run / "summary.json").write_text(json.dumps(told | {"load": load}))
         text = figures_table([Results.load(run)])
         assert (f"most used: {percent(most)}" in text) == ("one direction of a link" in text) == uneven
+
+
+def test_loads_between_equals_are_told_for_each_direction(tmp_path: Path) -> None:
+    """Folders of earlier versions have the direction in the name of the tier."""
+    run = write_run(tmp_path / "a", flows=50)
+    told = json.loads((run / "summary.json").read_text())
+    both = [("to lower ids", 0.2), ("to higher ids", 0.9)]
+    now = [{"tier": "tor->tor", "direction": way, "offered": 0.0, "carried": share} for way, share in both]
+    earlier = [{"tier": f"tor->tor ({way})", "offered": 0.0, "carried": share} for way, share in both]
+    texts = []
+    for load in (now, earlier):
+        (run / "summary.json").write_text(json.dumps(told | {"load": load}))
+        results = Results.load(run)
+        assert results.summary["load"] == now
+        texts.append(figures_table([results]))
+    assert re.search(r"tor → tor \(to higher ids\) +– / 90.0 %\n.*tor → tor \(to lower ids\) +– / 20.0 %", texts[0])
+    assert texts[0] == texts[1]
+    (run / "summary.json").write_text(json.dumps(told | {"load": [now[0] | {"direction": 1}]}))
+    with pytest.raises(ResultsError, match=r"load\[0\].direction is 1"):
+        Results.load(run)
 
 
 def test_means_of_counts_have_as_many_decimals_in_a_column() -> None:

@@ -403,7 +403,7 @@ _TIER_DEPTH = {"host": 0, "tor": 1, "agg": 2, "core": 3}
 
 def tier_order(tier: str) -> tuple[int, int, int, str]:
     """Sort key for tier names like ``tor->agg``: upwards from the hosts, then down again, unknown names last."""
-    start, _, end = tier.partition(" (")[0].partition("->")
+    start, _, end = tier.partition("->")
     a, b = _TIER_DEPTH.get(start, 9), _TIER_DEPTH.get(end, 9)
     down = b < a
     return (2 if 9 in (a, b) else int(down), -a if down else a, b, tier)

@@ -508,18 +508,17 @@ def _speed(machine: Mapping[str, Any]) -> str:
     return format_number(float(f"{machine['hops_per_s']:.4g}"))
 
 
-def _most_used(run: Results, tier: str) -> float:
+def _most_used(run: Results, tier: str, direction: str | None) -> float:
     """The share of the time that the most used link direction of a tier transmitted; nan where links are not known.
 
-    Of a tier between equals, as ``tor->tor (to higher ids)``, one direction counts.
+    Of a tier between equals only one ``direction`` counts.
     """
     links = run.links
     if not links.rows or not run.links_ps:
         return math.nan
-    name, _, direction = tier.partition(" (")
-    its = links["tier"] == name
-    if direction:
-        its &= (links["node"] < links["peer"]) == direction.startswith("to higher")
+    its = links["tier"] == tier
+    if direction is not None:
+        its &= (links["node"] < links["peer"]) == (direction == "to higher ids")
     busy = links["busy_ps"][its]
     return float(busy.max()) / run.links_ps if len(busy) else math.nan
 
@@ -611,14 +610,15 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
 
 def load_table(runs: Sequence[Results]) -> Table | None:
     """What was offered to the links of each tier and what they carried, a column per run; ``None`` without any load."""
-    tiers = sorted({str(entry["tier"]) for r in runs for entry in r.summary["load"]}, key=analysis.tier_order)
+    loads = [{(e["tier"], e["direction"]): e for e in r.summary["load"]} for r in runs]
+    found = {place for load in loads for place in load}
     rows: list[tuple[Cell, ...]] = []
-    for tier in tiers:
-        cells = [Cell(tier_text(tier))]
-        for r in runs:
-            entry = next((e for e in r.summary["load"] if e["tier"] == tier), None)
+    for tier, direction in sorted(found, key=lambda place: (analysis.tier_order(place[0]), place[1] or "")):
+        cells = [Cell(tier_text(tier) + (f" ({direction})" if direction else ""))]
+        for r, load in zip(runs, loads, strict=True):
+            entry = load.get((tier, direction))
             offered = format_share(entry["offered"]) if entry and entry["offered"] else "–"
-            most = _most_used(r, tier)
+            most = _most_used(r, tier, direction)
             uneven = entry is not None and most > _ONE_WAY * entry["carried"] and most >= 0.01
             note = f"most used: {format_share(most)}" if uneven else ""
             cells.append(Cell(f"{offered} / {format_share(entry['carried'])}" if entry else "–", note))

@@ -97,6 +97,15 @@ impl Iterator for Arrivals<'_> {
     }
 }
 
+/// What a load is told of: a tier of links, or one direction of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Direction {
+    /// Index into [`Net::tiers`].
+    pub tier: u8,
+    /// Of links between nodes of one tier: which way.
+    pub towards: Option<&'static str>,
+}
+
 /// In [`Packet::in_port`] of a PFC frame that takes effect some time after its arrival: orders it among packets that arrive meanwhile.
 pub(crate) const REACTING: u16 = 1 << 15;
 
@@ -237,7 +246,7 @@ pub struct Net {
     /// Direction of every port's link (index into [`Net::directions`]) and frame bytes that started flows will put on each.
     pub(crate) port_direction: Vec<u8>,
     pub(crate) offered: Vec<u64>,
-    directions: Vec<String>,
+    directions: Vec<Direction>,
     /// Starts of the first and the last flow so far; the first is `u64::MAX` before there is one.
     pub(crate) first_start: u64,
     pub(crate) last_start: u64,
@@ -366,8 +375,8 @@ impl Net {
         &self.tiers
     }
 
-    /// Names of what loads are told of: the tiers of links, and of links between nodes of one tier each direction by itself.
-    pub(crate) fn directions(&self) -> &[String] {
+    /// What loads are told of.
+    pub(crate) fn directions(&self) -> &[Direction] {
         &self.directions
     }
 

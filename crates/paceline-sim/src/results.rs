@@ -313,8 +313,10 @@ pub struct Machine {
 /// Load of one tier of links in one direction.
 #[derive(Clone, Debug, Serialize, Deserialize, Default)]
 pub struct TierLoad {
-    /// `from->to`; of links between nodes of one tier each direction is by itself, `tor->tor (to higher ids)`.
+    /// `from->to`.
     pub tier: String,
+    /// Of links between nodes of one tier, of which each direction is by itself: `to higher ids` or `to lower ids`.
+    pub direction: Option<String>,
     /// Sum of the rates, bit/s.
     pub capacity_bps: u64,
     /// Frame bits of the flows that started and the messages on open connections, closed-loop traffic not counted, over capacity and

@@ -104,6 +104,12 @@ def read_summary(path: Path) -> dict[str, Any]:
             scheme.setdefault("cc", "")
     _check_entries(path, summary, "schemes", {"name": str, "cc": str})
     _check_entries(path, summary, "load", {"tier": str, "offered": _NUMBER, "carried": _NUMBER})
+    for i, entry in enumerate(summary["load"]):
+        if "direction" not in entry:
+            # As earlier versions wrote it: `tor->tor (to higher ids)`.
+            entry["tier"], _, direction = entry["tier"].removesuffix(")").partition(" (")
+            entry["direction"] = direction or None
+        _check(path, f"load[{i}].direction", entry["direction"], (str, _NULL))
     for field in _PARTS:
         _check(path, field, summary.setdefault(field, []), list)
         _check_entries(path, summary, field, _PARTS[field])

@@ -509,12 +509,8 @@ SUMMARY = (
     Column("machine.cpu_s", float, "s", "CPU time of the event loop."),
     Column("machine.peak_rss_mib", float, "MiB", "Largest resident memory of the process, Python included."),
     Column("machine.hops_per_s", float, "1/s", "Links crossed by packets per second of CPU time."),
-    Column(
-        "load[].tier",
-        str,
-        "",
-        "Kind of link direction; between nodes of one tier each direction by itself: `tor->tor (to higher ids)`.",
-    ),
+    Column("load[].tier", str, "", "Kind of link direction, `tor->agg`; twice where both ends are of one tier."),
+    Column("load[].direction", str, "", "Which of the two: `to higher ids` or `to lower ids`; null for other tiers."),
     Column("load[].capacity_bps", int, "bit/s", "Rates of its links together."),
     Column(
         "load[].offered",

@@ -9,7 +9,7 @@ use paceline_proto::units::{Bytes, Duration};
 
 use super::by_number::ByNumber;
 use super::slots::FreeSlots;
-use super::{Draws, EcnPoint, Net, Whole};
+use super::{Direction, Draws, EcnPoint, Net, Whole};
 use crate::clock::{Clock, Wire};
 use crate::error::InputError;
 use crate::graph::{Graph, PortInfo};
@@ -341,8 +341,8 @@ struct Kinds {
     tiers: Vec<String>,
     /// That of each port's link.
     port_tier: Vec<u8>,
-    /// The same with both directions of links between nodes of one tier apart.
-    directions: Vec<String>,
+    directions: Vec<Direction>,
+    /// That of each port's link.
     port_direction: Vec<u8>,
 }
 
@@ -352,18 +352,18 @@ fn kinds_of_links(graph: &Graph) -> Kinds {
     let (mut port_tier, mut port_direction) = (Vec::new(), Vec::new());
     for p in &graph.ports {
         let ends = [p.node, p.peer].map(|n| graph.tiers[n as usize]);
-        let apart = match ends[0] == ends[1] {
-            true if p.node < p.peer => " (to higher ids)",
-            true => " (to lower ids)",
-            false => "",
+        let towards = match ends[0] == ends[1] {
+            true if p.node < p.peer => Some("to higher ids"),
+            true => Some("to lower ids"),
+            false => None,
         };
-        let (tier, direction) = *known.entry((ends, apart)).or_insert_with(|| {
+        let (tier, direction) = *known.entry((ends, towards)).or_insert_with(|| {
             let name = ends.map(crate::topology::tier_name).join("->");
-            directions.push(format!("{name}{apart}"));
             let tier = tiers.iter().position(|known| *known == name).unwrap_or_else(|| {
                 tiers.push(name);
                 tiers.len() - 1
             });
+            directions.push(Direction { tier: tier as u8, towards });
             (tier as u8, (directions.len() - 1) as u8)
         });
         port_tier.push(tier);

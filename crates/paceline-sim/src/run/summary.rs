@@ -144,8 +144,9 @@ pub(super) fn fill_summary(
     summary.load = tier_loads(net, simulated);
     for tier in &summary.load {
         if tier.offered > 1.0 {
+            let towards = tier.direction.as_ref().map_or(String::new(), |towards| format!(" ({towards})"));
             summary.warnings.push(format!(
-                "{}: offered load {:.0} % of the tier's capacity",
+                "{}{towards}: offered load {:.0} % of the tier's capacity",
                 tier.tier,
                 tier.offered * 100.0
             ));
@@ -195,24 +196,26 @@ pub(super) fn fill_summary(
 
 /// Offered and carried load by tier, of links between nodes of one tier for each direction.
 fn tier_loads(net: &Net, simulated: u64) -> Vec<TierLoad> {
-    let tiers = net.directions();
-    let mut capacity = vec![0u64; tiers.len()];
-    let mut carried = vec![0u64; tiers.len()];
+    let directions = net.directions();
+    let mut capacity = vec![0u64; directions.len()];
+    let mut carried = vec![0u64; directions.len()];
     for (i, p) in net.ports.iter().enumerate() {
-        let tier = usize::from(net.port_direction[i]);
-        capacity[tier] += net.graph.ports[i].rate.0;
+        let direction = usize::from(net.port_direction[i]);
+        capacity[direction] += net.graph.ports[i].rate.0;
         let data_packets = p.tx_packets - p.tx_control;
-        carried[tier] += p.tx_bytes - p.tx_control_bytes + data_packets * u64::from(net.scenario.framing.wire_overhead);
+        carried[direction] +=
+            p.tx_bytes - p.tx_control_bytes + data_packets * u64::from(net.scenario.framing.wire_overhead);
     }
     let share = |bytes: u64, bps: u64, ps: u64| {
         if ps == 0 { 0.0 } else { bytes as f64 * 8.0 / (bps as f64 * ps as f64 * 1e-12) }
     };
     // A load is what arrives over a time: flows that start sooner one after the other than one of them takes to send have none.
     let arrivals_ps = if (net.last_start as f64) < mean_sending_ps(net) { 0 } else { net.last_start };
-    let loads = tiers.iter().zip(capacity).zip(&net.offered).zip(carried);
+    let loads = directions.iter().zip(capacity).zip(&net.offered).zip(carried);
     loads
-        .map(|(((tier, bps), offered), carried)| TierLoad {
-            tier: tier.clone(),
+        .map(|(((direction, bps), offered), carried)| TierLoad {
+            tier: net.tiers()[usize::from(direction.tier)].clone(),
+            direction: direction.towards.map(str::to_string),
             capacity_bps: bps,
             offered: share(*offered, bps, arrivals_ps),
             carried: share(carried, bps, simulated),
