@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::common::{ENGINES, GBPS, flow, plain, run};
+use paceline_proto::rng::hash3;
 use paceline_proto::units::{BitsPerSec, Duration};
 use paceline_sim::graph::{Link, NodeKind, Topology};
 use paceline_sim::record::{FlowRecord, Status};
@@ -245,6 +246,10 @@ fn the_salt_deals_flows_to_nics_anew() {
     };
     assert_ne!(dealt(0), dealt(1));
     assert_eq!(dealt(1), dealt(1));
+    // Salt 0 leaves the hashes as they are without one: of host, flow and end. The NIC of the source decides on the plane.
+    let planes = [one_packet(&[(100, 1), (40, 2)]), one_packet(&[(25, 3), (10, 7)])];
+    let plain = (0..40).map(|id| planes[(hash3(0, id, 1) % 2) as usize].1);
+    assert_eq!(dealt(0), plain.collect::<Vec<_>>());
 }
 
 /// Offered and carried to the bit: two flows of one byte, padded to 60 B, and what they are a share of.
