@@ -120,6 +120,26 @@ def test_explain_still_refuses_nonsense(paceline):
     assert "a column of docs/results.md, such as `ideal_sender_ps`" in paceline("explain", "ideal_sendr_ps").err
 
 
+def test_a_template_of_nearly_the_name_is_named(paceline):
+    """`paceline init incats` listed all of them, and `paceline explain incats` said nothing of it."""
+    assert 'no such template, did you mean "incast"?; allowed: quickstart' in paceline("init", "incats").err
+    assert "did you mean" not in paceline("init", "xyzzy").err
+    assert "did you mean `incast`?" in paceline("explain", "incats").err
+    assert "did you mean `websearch`?" in paceline("explain", "websaerch").err
+    assert "`paceline init quickstart` writes it" in " ".join(paceline("explain", "quickstart").out.split())
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("topology.host_rate=100Gb", "100Gbps"), ("run.warmup=10usec", "10us"), ("switch.buffer=2mb", "2MB")],
+)
+def test_a_unit_of_other_programs_is_understood(paceline, given, meant):
+    Path("s.toml").write_text(
+        '[topology]\nkind = "star"\n[schemes.a]\ncc = "hpcc"\n[[workloads]]\nkind = "permutation"\nsizes = "1KB"\n'
+    )
+    assert f'did you mean "{meant}"?; allowed: a' in paceline("check", "s.toml", "--set", given).err
+
+
 GRAPH = """
 [topology]
 kind = "graph"

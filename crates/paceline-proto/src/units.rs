@@ -88,11 +88,20 @@ pub struct ParseUnitError {
     pub value: String,
     /// What is allowed, for the message.
     pub allowed: String,
+    /// The quantity that may have been meant, of which only the unit is written in another way.
+    pub meant: Option<String>,
+}
+
+impl ParseUnitError {
+    /// What is wrong, with what may have been meant.
+    pub fn problem(&self, wrong: &str) -> String {
+        self.meant.as_ref().map_or(wrong.to_string(), |meant| format!("{wrong}, did you mean \"{meant}\"?"))
+    }
 }
 
 impl fmt::Display for ParseUnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not valid here; allowed: {}", self.value, self.allowed)
+        write!(f, "`{}` is {}; allowed: {}", self.value, self.problem("not valid here"), self.allowed)
     }
 }
 
@@ -100,9 +109,7 @@ impl std::error::Error for ParseUnitError {}
 
 /// Reads `number unit` exactly: the value in base units, or `None` when it is malformed, unknown, not whole or too big.
 fn parse_exact(text: &str, units: &[(&str, u64)]) -> Option<u64> {
-    let text = text.trim();
-    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
-    let (number, unit) = (&text[..split], text[split..].trim());
+    let (number, unit) = number_and_unit(text)?;
     let scale = units.iter().find(|(name, _)| *name == unit)?.1;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
@@ -123,6 +130,31 @@ fn parse_exact(text: &str, units: &[(&str, u64)]) -> Option<u64> {
         value = value.checked_add(u64::try_from(digits / ten).ok()?)?;
     }
     Some(value)
+}
+
+/// The two parts of a quantity; `None` without a unit.
+fn number_and_unit(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+    Some((&text[..split], text[split..].trim()))
+}
+
+/// What may have been meant by a quantity that has another unit than these: 100Gbps by `100Gb`, 10us by `10usec`.
+fn meant(text: &str, units: &[(&str, u64)]) -> Option<String> {
+    let (number, unit) = number_and_unit(text)?;
+    // Bits are no bytes: a unit of the one is not meant where the other is asked for.
+    let others = if units == RATES { unit.contains('B') } else { unit.contains("bit") };
+    if others {
+        return None;
+    }
+    let plain = unit.to_lowercase().replace(['µ', 'μ'], "u").replace("/s", "ps");
+    let plain = plain.replace("bits", "b").replace("bit", "b");
+    let known = || units.iter().map(|(name, _)| (*name, name.to_lowercase()));
+    let (unit, _) = known()
+        .find(|(_, name)| *name == plain)
+        .or_else(|| known().find(|(_, name)| name.starts_with(&plain)))
+        .or_else(|| known().filter(|(_, name)| plain.starts_with(name)).max_by_key(|(_, name)| name.len()))?;
+    Some(format!("{number}{unit}")).filter(|meant| parse_exact(meant, units).is_some())
 }
 
 /// Writes `value` with the largest unit that divides it.
@@ -152,9 +184,11 @@ macro_rules! unit {
         impl FromStr for $ty {
             type Err = ParseUnitError;
             fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-                parse_exact(text, $units)
-                    .map($ty)
-                    .ok_or_else(|| ParseUnitError { value: text.to_string(), allowed: $allowed.to_string() })
+                parse_exact(text, $units).map($ty).ok_or_else(|| ParseUnitError {
+                    value: text.to_string(),
+                    allowed: $allowed.to_string(),
+                    meant: meant(text, $units),
+                })
             }
         }
         /// A whole number of the largest unit that divides it; with `{:#}`, for sentences, a decimal number of the largest that is no larger,
@@ -207,6 +241,36 @@ unit!(BitsPerSec, RATES, RATES, "a number and a unit of bps, Kbps, Mbps, Gbps, T
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Units of other programs are known, but not taken: `Gb` is as often a size.
+    #[test]
+    fn another_way_to_write_a_unit_is_understood() {
+        let rate = |text: &str| text.parse::<BitsPerSec>().unwrap_err().meant;
+        let size = |text: &str| text.parse::<Bytes>().unwrap_err().meant;
+        let time = |text: &str| text.parse::<Duration>().unwrap_err().meant;
+        for text in ["100Gb", "100gbps", "100G", "100 Gbit/s", "100Gb/s", "100gbits/sec"] {
+            assert_eq!(rate(text).as_deref(), Some("100Gbps"), "{text}");
+        }
+        assert_eq!(size("1.5mb").as_deref(), Some("1.5MB"));
+        assert_eq!(size("64k").as_deref(), Some("64KB"));
+        assert_eq!(size("64Ki").as_deref(), Some("64KiB"));
+        assert_eq!(size("64kbytes").as_deref(), Some("64KB"));
+        for text in ["10usec", "10µs", "10μs", "10US"] {
+            assert_eq!(time(text).as_deref(), Some("10us"), "{text}");
+        }
+        assert_eq!(time("2 seconds").as_deref(), Some("2s"));
+        for other in ["100GB/s", "100GBps", "100", "Gb", "100us", "1.2.3Gb", ""] {
+            assert_eq!(rate(other), None, "{other}");
+        }
+        assert_eq!(size("100Gbit"), None);
+        for other in ["10", "1 parsec", "-1usec", "99999999999999999sec", "0.5ps", "1e3us"] {
+            assert_eq!(time(other), None, "{other}");
+        }
+        assert_eq!(
+            "10usec".parse::<Time>().unwrap_err().to_string(),
+            "`10usec` is not valid here, did you mean \"10us\"?; allowed: a number and a unit of ps, ns, us, ms, s, a whole number of ps"
+        );
+    }
 
     /// Times in sentences can be read, and say the same instant.
     #[test]

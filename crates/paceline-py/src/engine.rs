@@ -240,10 +240,7 @@ pub fn settings(py: Python<'_>) -> PyResult<Py<PyAny>> {
 /// A commented scenario to start from.
 #[pyfunction]
 pub fn template(py: Python<'_>, name: &str) -> PyResult<&'static str> {
-    spec::template(name).ok_or_else(|| {
-        let known: Vec<&str> = spec::TEMPLATES.iter().map(|(n, _)| *n).collect();
-        to_py(py, &InputError::new("no such template").value(name).allowed(known.join(", ")))
-    })
+    spec::template(name).map_err(|e| to_py(py, &e))
 }
 
 /// What a setting means.

@@ -7,6 +7,7 @@ mean is found here: that ``switch.pfc`` is a section, that ``failures.link`` can
 
 from __future__ import annotations
 
+import difflib
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -89,7 +90,7 @@ def explain(asked: str) -> str:
             text = told(asked)
             if text is not None:
                 return text
-        raise _with_a_column(asked, error) from None
+        raise _with_a_near_word(asked, error) from None
 
 
 def _known(asked: str) -> str:
@@ -130,19 +131,32 @@ def _as_a_word(asked: str) -> str | None:
     found = [
         *_in_words("It is a value of:", having),
         *_in_words("It is a distribution of flow sizes, for `sizes`:", _distributions(asked)),
+        *_in_words("It is a template:", _templates(asked)),
         *_in_words("Results have it:", meanings(asked)),
         *_in_words("It is in the explanation of:", speaking),
     ]
     return "\n".join([f"No setting is called `{asked}`.", *found]) if found else None
 
 
-def _with_a_column(asked: str, error: _native.InputError) -> _native.InputError:
-    """The engine's error; where it allows any field, with a column of nearly the name, if there is one."""
-    column = near(asked) if _ANY_FIELD in (error.allowed or "") else None
-    if not column:
+def _with_a_near_word(asked: str, error: _native.InputError) -> _native.InputError:
+    """The engine's error; where it allows any field, with a column or another word that is nearly it, if any."""
+    if _ANY_FIELD not in (error.allowed or ""):
         return error
-    allowed = f"{error.allowed}, or a column of docs/results.md, such as `{column}`"
-    return _native.input_error(error.problem, value=error.value, allowed=allowed)
+    column = near(asked)
+    if column:
+        allowed = f"{error.allowed}, or a column of docs/results.md, such as `{column}`"
+        return _native.input_error(error.problem, value=error.value, allowed=allowed)
+    word = next(iter(difflib.get_close_matches(asked.lower(), _words(), 1, 0.8)), None)
+    problem = f"{error.problem}, did you mean `{word}`?" if word else error.problem
+    return _native.input_error(problem, value=error.value, allowed=error.allowed)
+
+
+def _words() -> list[str]:
+    """What may be asked for beside names of settings and columns."""
+    chosen = [word for v in _variants() for word in (*v.words, *(w for f in v.fields for w in f.words))]
+    catalogue = _native.catalogue()
+    sizes = (name.partition("@")[0] for name in catalogue["distributions"])
+    return list(dict.fromkeys([*chosen, *sizes, *(t["name"] for t in catalogue["templates"])]))
 
 
 def _wanted(asked: str) -> tuple[str, ...]:
@@ -199,6 +213,12 @@ def _distributions(word: str) -> list[tuple[str, str]]:
     """Distributions of flow sizes of a name, with its source or without."""
     names = [str(name) for name in _native.catalogue()["distributions"]]
     return [(n, "docs/references.md says what it is") for n in names if word.lower() in {n, n.partition("@")[0]}]
+
+
+def _templates(word: str) -> list[tuple[str, str]]:
+    """Scenarios to start from of a name."""
+    known = _native.catalogue()["templates"]
+    return [(name, f"{t['meaning']} `paceline init {name}` writes it.") for t in known if (name := t["name"]) == word]
 
 
 def _speaking_of(word: str) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 //! How single values are read, checked and written.
 
-use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
+use paceline_proto::units::{BitsPerSec, Bytes, Duration, ParseUnitError, Time};
 
 use super::field::{Interval, Type};
 use super::node::{Item, Node};
@@ -93,7 +93,9 @@ macro_rules! quantity {
             const TYPE: Type = Type::$name;
             fn read(node: &Node) -> Result<Self, Wrong> {
                 match &node.item {
-                    Item::Text(text) => text.parse().map_err(|_| Wrong::Problem(concat!("not ", $what).to_string())),
+                    Item::Text(text) => {
+                        text.parse().map_err(|e: ParseUnitError| Wrong::Problem(e.problem(concat!("not ", $what))))
+                    }
                     Item::Int(_) | Item::Float(_) => Err(Wrong::Problem("a number without a unit".to_string())),
                     _ => Err(Wrong::Type),
                 }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead, Read, Write};
 use std::ops::RangeInclusive;
 
-use paceline_proto::units::{BitsPerSec, Bytes, Time};
+use paceline_proto::units::{BitsPerSec, Bytes, ParseUnitError, Time};
 
 use crate::InputError;
 use crate::framing::Framing;
@@ -250,8 +250,8 @@ fn read_cell(
     Ok(())
 }
 
-fn bad_unit(error: paceline_proto::units::ParseUnitError) -> InputError {
-    InputError::new("cannot be read").allowed(error.allowed)
+fn bad_unit(error: ParseUnitError) -> InputError {
+    InputError::new(error.problem("cannot be read")).allowed(error.allowed)
 }
 
 fn whole(cell: &str, least: u64, most: u64, allowed: &str) -> Result<u64, InputError> {

@@ -54,7 +54,7 @@ const MISTAKES: &[Mistake] = &[
         value: Some("\"1ms\""), problem: "not after start (2ms)", allowed: "an instant after start" },
     // Quantities.
     Mistake { text: "[switch]\nbuffer = \"32MibiB\"\n", line: 2, field: "switch.buffer", value: Some("\"32MibiB\""),
-        problem: "not a size", allowed: "a size such as \"32MiB\"" },
+        problem: "not a size, did you mean \"32MiB\"?", allowed: "a size such as \"32MiB\"" },
     Mistake { text: "[switch]\nbuffer = 33554432\n", line: 2, field: "switch.buffer", value: Some("33554432"),
         problem: "a number without a unit", allowed: "1KB to 4GB" },
     Mistake { text: "[host]\nnack_interval = \"0.5ps\"\n", line: 2, field: "host.nack_interval", value: Some("\"0.5ps\""),

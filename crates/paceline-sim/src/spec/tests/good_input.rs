@@ -25,7 +25,11 @@ fn templates_parse_without_warnings() {
         let scenario = parse(text, name, &[]).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(lint(&scenario), Vec::<String>::new(), "{name}");
     }
-    assert!(template("nothing").is_none());
+    let unknown = |name: &str| template(name).unwrap_err().problem;
+    assert_eq!(unknown("nothing"), "no such template");
+    assert_eq!(unknown("incats"), "no such template, did you mean \"incast\"?");
+    assert_eq!(unknown("websearch"), "no such template, did you mean \"hpcc-websearch\"?");
+    assert_eq!(unknown("incast-"), "no such template, did you mean \"incast\"?");
     parse(template("hpcc-websearch").unwrap(), "t", &["workloads.0.scheme=none".to_string()]).unwrap();
     // The commented part of the template is a scenario too.
     let text = template("hpcc-websearch").unwrap();
