@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from conftest import Outcome
+from helpers.synthetic import write_run
+from paceline import _native
 from paceline.results import Results
+from paceline.timeline import write_timeline
 
 SCENARIO = """
 name = "small"
@@ -152,6 +155,20 @@ def test_of_too_many_flows_the_longest_are_shown(paceline: Callable[..., Outcome
     assert "left out: 50" in ended.out
     shown = sorted(e["args"]["fct_sender_ps"] for e in events(Path("some.json")) if e["ph"] == "X")
     assert shown == sorted(Results.load(out).flows["fct_sender_ps"].tolist())[-10:]
+
+
+def test_the_function_replaces_no_file_of_others(tmp_path: Path) -> None:
+    """Only the command looked what is there."""
+    results = Results.load(write_run(tmp_path / "run", flows=20))
+    notes = tmp_path / "notes.json"
+    notes.write_text("mine")
+    with pytest.raises(_native.InputError, match="^out = .*notes.json: is no timeline"):
+        write_timeline(results, notes)
+    with pytest.raises(_native.InputError, match="not the name of a timeline"):
+        write_timeline(results, tmp_path / "timeline.txt")
+    assert notes.read_text() == "mine"
+    made = write_timeline(results, tmp_path / "some.json.gz")
+    assert write_timeline(results, made.file) == made, "a timeline is replaced"
 
 
 def test_a_followed_flow_is_at_its_host_without_a_slice(

@@ -125,24 +125,24 @@ def write_timeline(results: Results, out: Path | None = None, *, most_flows: int
         if target.suffix == ".gz":
             # Neither name nor time in it: equal runs give equal bytes.
             packed = stack.enter_context(gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0))
-            out = _Lines(stack.enter_context(io.TextIOWrapper(packed, encoding="utf-8")))
+            lines = _Lines(stack.enter_context(io.TextIOWrapper(packed, encoding="utf-8")))
         else:
-            out = _Lines(stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8")))
-        out.process(_RUN, f"run {results.name}")
+            lines = _Lines(stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8")))
+        lines.process(_RUN, f"run {results.name}")
         for host, groups in sorted(lanes.items()):
-            out.process(_HOST_0 + host, _host(results, host))
+            lines.process(_HOST_0 + host, _host(results, host))
             thread = 1
             for title, slices_of_host in groups:
-                thread = out.slices(_HOST_0 + host, thread, title, slices_of_host)
+                thread = lines.slices(_HOST_0 + host, thread, title, slices_of_host)
         thread = 1
         for link, slices_of_link in packets.items():
-            out.process(_LINKS, "links")
-            thread = out.slices(_LINKS, thread, link, slices_of_link)
+            lines.process(_LINKS, "links")
+            thread = lines.slices(_LINKS, thread, link, slices_of_link)
         for process, counter, time_ps, value in _samples(results):
-            out.process(process, "switch ports" if process == _PORTS else _host(results, process - _HOST_0))
+            lines.process(process, "switch ports" if process == _PORTS else _host(results, process - _HOST_0))
             counters.add((process, counter))
-            out.counter(process, counter, time_ps, value)
-        out.end()
+            lines.counter(process, counter, time_ps, value)
+        lines.end()
     shown = [sum(map(len, of.values())) for of in (flows, queries, ranks, packets)]
     return Written(
         target,

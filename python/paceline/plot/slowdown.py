@@ -228,10 +228,8 @@ def _mark(ax: Axes, curve: Curve, color: str, number: int, name: str) -> set[str
     ):
         if mask.any():
             drawn.add(meaning)
-            place = {"linestyle": "none", "marker": marker, "markersize": 2.6 if dense else 3.2}
-            ax.plot(
-                x[mask], y[mask], **place, **face, zorder=4 + 0.01 * number, clip_on=False, gid=f"{name}{kind}-{number}"
-            )
+            look: dict[str, Any] = {"linestyle": "none", "marker": marker, "markersize": 2.6 if dense else 3.2, **face}
+            ax.plot(x[mask], y[mask], **look, zorder=4 + 0.01 * number, clip_on=False, gid=f"{name}{kind}-{number}")
     return drawn
 
 
