@@ -162,7 +162,7 @@ def test_the_function_replaces_no_file_of_others(tmp_path: Path) -> None:
     results = Results.load(write_run(tmp_path / "run", flows=20))
     notes = tmp_path / "notes.json"
     notes.write_text("mine")
-    with pytest.raises(_native.InputError, match="^out = .*notes.json: is no timeline"):
+    with pytest.raises(_native.InputError, match=r"^out = .*notes\.json: is no timeline"):
         write_timeline(results, notes)
     with pytest.raises(_native.InputError, match="not the name of a timeline"):
         write_timeline(results, tmp_path / "timeline.txt")
