@@ -676,6 +676,55 @@ fn settings_that_nothing_comes_of_are_named() {
     }
 }
 
+/// Settings that another one leaves without meaning: whoever turns them compares runs that are the same, and is told so.
+#[test]
+fn settings_that_another_one_rules_out_are_named() {
+    let incast = |cc: &str, more: &str| {
+        format!(
+            "[topology]\nkind = 'star'\nhosts = 5\nhost_rate = '25Gbps'\n[schemes.s]\ncc = '{cc}'\n[[workloads]]\nkind = 'incast'\n\
+             senders = 4\nrandom_senders = false\nreceiver = 4\nsizes = '90KB'\n{PORTS}{more}"
+        )
+    };
+    let wait = |cc: &str, more: &str| incast(&format!("{cc}'\nfirst_rtt = 'wait"), more);
+    let trims = "[switch.trimming]\nenabled = true\n";
+    let window = "[host.adapter]\nenabled = true\n[switch.qcn]\nenabled = true\nset_point = '5KB'\nsample_base = '9KB'\n\
+                  [host.qcn]\nreaction = 'window'\n";
+    let untimed = "[host.tcp]\ntimestamps = false\nreceive_buffer = '16KB'\n";
+    let queries = "[[workloads]]\nkind = 'rpc'\nend = '200us'\nsizes = '9KB'\n";
+    for (name, text, changed) in [
+        ("no limiters", incast("new_reno", window), "host.qcn.limiter = 'flow'"),
+        ("no stages", incast("new_reno", window), "host.qcn.timer = '20us'"),
+        ("no burst of Homa", wait("homa", ""), "schemes.s.stop = 'first_credit'"),
+        ("nothing open of Homa", wait("homa", ""), "schemes.s.resend_open = true"),
+        ("no burst of NDP", wait("ndp", trims), "schemes.s.stop = 'first_credit'"),
+        ("nothing open of NDP", wait("ndp", trims), "schemes.s.resend_open = true"),
+        ("nothing to miss", wait("ndp", trims), "schemes.s.pull_missing = false"),
+        ("none back", incast("ndp", trims), "schemes.s.returned_ack_share = 101"),
+        ("ports that trim", incast("ndp", trims), "switch.selective_drop = { enabled = true, threshold = '1KB' }"),
+        ("no round trips", incast("new_reno", untimed), "host.tcp.receive_buffer_max = '64KB'"),
+        ("its own window", incast("hpcc_tcp", queries), "host.tcp.initial_window = 1"),
+        ("kept when idle", incast("hpcc_tcp", queries), "host.tcp.idle_restart = false"),
+    ] {
+        let bench = Bench::new(&format!("ruled-out-{name}"), text);
+        let spec = parse(&bench.text, "flipped", &[changed.replacen(" = ", "=", 1).replace('\'', "\"")]).unwrap();
+        let flipped = ran(spec, &bench.out.join("flipped")).unwrap();
+        assert!(flipped.flows == bench.ran.flows, "{name}");
+        let path = changed.split(" = ").next().unwrap();
+        assert!(names(&flipped.without_effect, path), "{name}: {:?}", flipped.without_effect);
+    }
+    // Headers do come back, and growth does have its timestamps.
+    let short = "[switch.trimming]\nenabled = true\ndata_packets = 1\nheader_packets = 1\nheaders_per_data = 1\n";
+    let back = incast("ndp'\nfirst_window = 300\nfirst_rtt = 'burst", short).replace("hosts = 5", "hosts = 17");
+    let back = back.replace("senders = 4", "senders = 16").replace("receiver = 4", "receiver = 16");
+    for (name, text, path) in [
+        ("back", back, "schemes.s.returned_ack_share"),
+        ("timed", incast("new_reno", &untimed.replace("false", "true")), "host.tcp.receive_buffer_max"),
+    ] {
+        let bench = Bench::new(&format!("ruled-out-{name}"), text);
+        assert!(!names(&bench.ran.without_effect, path), "{name}: {:?}", bench.ran.without_effect);
+    }
+}
+
 /// Who gives a port more room, and has fewer drops for it, is not told that it had no effect because nothing was dropped.
 #[test]
 fn settings_that_kept_something_from_happening_are_not_named() {

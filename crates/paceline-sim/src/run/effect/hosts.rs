@@ -91,9 +91,10 @@ fn tcp(Seen { spec, plain, net, .. }: Seen<'_>, stays_open: bool, note: &mut imp
             ]);
             note(&settings, "no retransmission timeout ran out");
         }
-        if over_tcp().all(|s| matches!(s.params, Params::Hpcc(_))) {
-            note("host.tcp.initial_window", "the window of HPCC over TCP is that of its scheme");
-        }
+    }
+    if over_tcp().all(|s| matches!(s.params, Params::Hpcc(_))) {
+        let settings = those(&[("host.tcp.initial_window", true), ("host.tcp.idle_restart", stays_open)]);
+        note(&settings, "the window of HPCC over TCP is that of its scheme");
     }
 }
 

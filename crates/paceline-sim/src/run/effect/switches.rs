@@ -11,7 +11,7 @@ use crate::spec::switch::{Accounting, Headroom};
 /// What ports do beside serving queues, and the buffer.
 pub(super) fn buffers(seen: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
     let (c, s) = (&seen.net.counters, &seen.net.scenario.switch);
-    if s.selective.is_some() {
+    if s.selective.is_some() && s.trimming.is_none() {
         dropping(seen, note);
     }
     if s.trimming.is_some() {
@@ -50,10 +50,11 @@ fn dropping(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnMut(&str,
 /// Queues of ports that trim.
 fn trimming(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
     let (c, given, usual) = (&net.counters, &spec.switch.trimming, &plain.switch.trimming);
-    note(
-        "switch.buffer, switch.model, switch.accounting, switch.egress_alpha, switch.pfc",
-        "ports that trim have queues of their own",
-    );
+    let settings = those(&[
+        ("switch.buffer, switch.model, switch.accounting, switch.egress_alpha, switch.pfc", true),
+        ("switch.selective_drop", net.scenario.switch.selective.is_some()),
+    ]);
+    note(&settings, "ports that trim have queues of their own");
     if c.data_trimmed == 0 {
         let settings = those(&[
             ("switch.trimming.data_packets", given.data_packets <= usual.data_packets),
@@ -202,13 +203,19 @@ pub(super) fn notifications(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut 
     let (switch, default) = (&spec.switch, &plain.switch);
     if s.switch.qcn.is_none() {
         note("host.qcn", "switch.qcn.enabled is false");
-    } else if c.notifications == 0 {
+        return;
+    }
+    let to_window = s.adapter.as_ref().is_some_and(|a| a.to_window);
+    if to_window {
+        note(&format!("host.qcn.limiter, {}", limits()), "host.qcn.reaction is \"window\"");
+    }
+    if c.notifications == 0 {
         // Limiters are queues of their own, served in turn, also where nothing limits them; so is what passes by them.
         let queues = s.adapter.as_ref().is_some_and(|a| a.limiter.is_some() || a.exempt_syn);
         let settings = those(&[
             ("switch.qcn.enabled", !queues),
             ("host.qcn", s.adapter.is_none()),
-            (&limits(), s.adapter.is_some()),
+            (&limits(), s.adapter.is_some() && !to_window),
             ("switch.qcn.set_point", switch.qcn.set_point <= default.qcn.set_point),
             ("switch.qcn.sample_base", switch.qcn.sample_base <= default.qcn.sample_base),
         ]);

@@ -44,6 +44,9 @@ fn other_first_rtt(name: &str, cc: &Control, note: &mut impl FnMut(&str, &str)) 
         (Control::ExpressPass(_), FirstRtt::Aeolus) => &["rto_unscheduled", "rto_scheduled", "late_repair"],
         (Control::ExpressPass(_), FirstRtt::Burst) => &["request_in_probe"],
         (Control::Ndp(_), FirstRtt::Burst) => &["verdict_delay", "pull_missing"],
+        // There is no burst to end, nor any packet of unknown fate.
+        (Control::Ndp(_), FirstRtt::Wait) => &["stop", "resend_open", "pull_missing"],
+        (Control::Homa(_), FirstRtt::Wait) => &["stop", "resend_open"],
         (Control::Homa(_), FirstRtt::Burst) => &["resend_open"],
         _ => return,
     };
@@ -70,9 +73,7 @@ fn repair(name: &str, cc: &Control, net: &Net, counted: &Counters, completed: bo
             ]),
             of(name, &["resend_packets", "one_resend_per_peer", "repair"]),
         ),
-        (Control::Ndp(given), Control::Ndp(usual)) => {
-            (quiet(&[("rto", given.rto, usual.rto)]), of(name, &["returned_ack_share", "repair"]))
-        }
+        (Control::Ndp(given), Control::Ndp(usual)) => (quiet(&[("rto", given.rto, usual.rto)]), of(name, &["repair"])),
         (Control::ExpressPass(given), Control::ExpressPass(usual)) => (
             quiet(&[("credit_timeout", given.credit_timeout, usual.credit_timeout)]),
             of(name, if given.first_rtt == FirstRtt::Wait { &[] } else { &["repair"] }),
@@ -84,6 +85,9 @@ fn repair(name: &str, cc: &Control, net: &Net, counted: &Counters, completed: bo
     }
     if whole {
         note(&of_losses, "nothing was lost");
+    }
+    if matches!(cc, Control::Ndp(_)) && c.returned == 0 {
+        note(&of(name, &["returned_ack_share"]), "no header came back");
     }
 }
 
@@ -123,6 +127,9 @@ pub(super) fn tcp(
         ("host.tcp.receive_buffer, host.tcp.receive_buffer_max", receives),
     ]);
     note(&settings, "no window came near it");
+    if !given.timestamps && !receives {
+        note("host.tcp.receive_buffer_max", "host.tcp.timestamps is false, and by them it is measured when to grow");
+    }
     if counted.late_acks == 0 {
         note(&those(&[("host.tcp.ack_delay", given.ack_delay <= usual.ack_delay)]), "no ACK waited for it");
         if !asks_for_times && given.clock <= usual.clock {
