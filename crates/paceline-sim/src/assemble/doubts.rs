@@ -43,6 +43,11 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
                 "schemes.{name} with routing.choice = \"spray\": go-back-N takes packets that overtake each other for \
                  losses{telemetry}"
             ));
+        } else if cc.is_tcp() && cc.params().uses_int() && sprays {
+            out.push(format!(
+                "schemes.{name} with routing.choice = \"spray\": one probe after the other takes another path, and telemetry of \
+                 several paths is taken for one"
+            ));
         }
     }
     timers(spec, Duration::from_ns(network.rtt_ns), &mut out);
@@ -55,6 +60,13 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
 fn least_rates(spec: &Resolved, scenario: &Scenario, out: &mut Vec<String>) {
     let graph = &scenario.graph;
     let Some(slowest) = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).min() else { return };
+    let of_limiters = scenario.adapter.as_ref().and_then(|a| a.limiter.as_ref()).map(|l| l.min_rate);
+    if let Some(least) = of_limiters.filter(|least| *least >= slowest).map(BitsPerSec) {
+        let of = BitsPerSec(slowest);
+        out.push(format!(
+            "host.qcn.min_rate ({least}) is not below the slowest host links ({of}): notifications slow nobody down there"
+        ));
+    }
     for (name, scheme) in &spec.schemes {
         let Some(least) = scheme.cc.min_rate().filter(|least| least.0 >= slowest.div_ceil(10)) else { continue };
         let of = BitsPerSec(slowest);

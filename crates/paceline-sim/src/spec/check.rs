@@ -172,6 +172,7 @@ fn schemes(spec: &Spec, root: &Node) -> Read<()> {
     let mut log_base: Option<(f64, &str)> = None;
     for (name, scheme) in &spec.schemes {
         let field = |key: &str| format!("schemes.{name}.{key}");
+        let given = |key: &str| root.get("schemes").and_then(|s| s.get(name)?.get(key)).is_some();
         if let Some((line, _)) = line.zip(scheme.cc.min_rate()).filter(|(line, min)| min > line) {
             let problem = "above the rate of the host links";
             return Err(allowed(bad(root, &field("min_rate"), problem), format!("at most {line}")));
@@ -179,9 +180,14 @@ fn schemes(spec: &Spec, root: &Node) -> Read<()> {
         match &scheme.cc {
             Control::Timely(timely) if timely.t_low > timely.t_high => {
                 let problem = format!("t_low ({}) is above t_high ({})", timely.t_low, timely.t_high);
-                let given = |key: &str| root.get("schemes").and_then(|s| s.get(name)?.get(key)).is_some();
                 let key = if given("t_low") || !given("t_high") { "t_low" } else { "t_high" };
                 return Err(allowed(bad(root, &field(key), &problem), "t_low at most t_high"));
+            }
+            // One of the two would mean nothing.
+            Control::Vegas(vegas) if vegas.alpha > vegas.beta => {
+                let problem = format!("alpha ({}) is above beta ({})", vegas.alpha, vegas.beta);
+                let key = if given("alpha") || !given("beta") { "alpha" } else { "beta" };
+                return Err(allowed(bad(root, &field(key), &problem), "alpha at most beta"));
             }
             Control::HpccPint(pint) => match log_base {
                 Some((base, other)) if base.to_bits() != pint.log_base.to_bits() => {

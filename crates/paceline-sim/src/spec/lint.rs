@@ -10,7 +10,7 @@ use super::Resolved;
 use super::field::FIELDS;
 use super::host::{BaseRtt, Rto};
 use super::run::{Interval, MeasureEnd, Stop};
-use super::scheme::proactive::{FirstRtt, Stop as BurstStop};
+use super::scheme::proactive::{AutoCount, FirstRtt, Stop as BurstStop};
 use super::scheme::{Control, SendRate, Window};
 use super::section::default_of;
 use super::switch::{EcnQueue, Scheduler};
@@ -170,9 +170,13 @@ fn schemes(scenario: &Resolved, out: &mut Vec<String>) {
             let payload = scenario.framing.payload;
             out.push(format!("schemes.{name}.window ({bytes}) is below one packet ({payload})"));
         }
-        if let (Control::Fixed(none), Some(line)) = (cc, host_rate)
-            && let SendRate::Rate(rate) = none.rate
-            && rate > line
+        let rate = match cc {
+            Control::Fixed(none) => &none.rate,
+            Control::Udp(udp) => &udp.rate,
+            _ => &SendRate::Line,
+        };
+        if let (SendRate::Rate(rate), Some(line)) = (rate, host_rate)
+            && *rate > line
         {
             out.push(format!("schemes.{name}.rate ({rate}) is above the host links ({line}), which limit it"));
         }
@@ -185,6 +189,7 @@ fn schemes(scenario: &Resolved, out: &mut Vec<String>) {
         slows_down(scenario, name, cc, out);
         ports(scenario, name, cc, out);
         cut_burst(name, cc, out);
+        all_levels(name, cc, out);
     }
 }
 
@@ -203,7 +208,7 @@ fn ports(scenario: &Resolved, name: &str, cc: &Control, out: &mut Vec<String>) {
             "schemes.{name}.first_rtt is \"aeolus\", but switch.selective_drop.enabled is false: bursts fill buffers, and scheduled \
              packets are lost for them"
         ));
-    } else if !aeolus && drops && first_rtt == FirstRtt::Burst {
+    } else if !aeolus && drops && !trims && first_rtt == FirstRtt::Burst {
         out.push(format!(
             "switch.selective_drop drops the unscheduled packets of schemes.{name}, whose first_rtt is not \"aeolus\": only timeouts \
              repair them"
@@ -225,6 +230,19 @@ fn cut_burst(name: &str, cc: &Control, out: &mut Vec<String>) {
             "schemes.{name}.stop is \"first_credit\" and first_rtt \"burst\": what a burst that was cut short has left is never granted, \
              only RESENDs after resend_timeout ({}) ask for it; set stop = \"never\"",
             homa.resend_timeout
+        ));
+    }
+}
+
+/// Homa's levels for unscheduled packets, where they are to be all there are.
+fn all_levels(name: &str, cc: &Control, out: &mut Vec<String>) {
+    if let Control::Homa(homa) = cc
+        && let AutoCount::Count(own) = homa.unscheduled_levels
+        && own >= homa.levels
+    {
+        let (levels, left) = (homa.levels, homa.levels - 1);
+        out.push(format!(
+            "schemes.{name}.unscheduled_levels ({own}) leaves none of {levels} levels for scheduled packets, which have one: it is {left}"
         ));
     }
 }

@@ -53,6 +53,8 @@ const WARNINGS: &[(&[&str], &str)] = &[
     (&[NO_PFC, "schemes.hpcc.cc=homa", DROPS], "switch.selective_drop drops the unscheduled packets of schemes.hpcc"),
     (&[NO_PFC, "schemes.hpcc={ cc = 'homa', stop = 'first_credit' }"], "schemes.hpcc.stop is \"first_credit\" and first_rtt \"burst\""),
     (&[NO_PFC, "schemes.hpcc.cc=ndp", DROPS], "switch.selective_drop drops the unscheduled packets of schemes.hpcc"),
+    (&[NO_PFC, "schemes.hpcc={ cc = 'udp', rate = '200Gbps' }"], "schemes.hpcc.rate (200Gbps) is above the host links (100Gbps)"),
+    (&[NO_PFC, "schemes.hpcc={ cc = 'homa', levels = 4, unscheduled_levels = 7 }"], "schemes.hpcc.unscheduled_levels (7) leaves none of 4 levels for scheduled packets, which have one: it is 3"),
 ];
 
 const NO_PFC: &str = "switch.pfc.enabled=false";
@@ -65,6 +67,9 @@ fn no_warning_where_a_transport_has_its_ports() {
         [NO_PFC, "schemes.hpcc.cc=homa", "switch.delay=0s"],
         [NO_PFC, "schemes.hpcc.cc=express_pass", "switch.delay=0s"],
         [NO_PFC, "schemes.hpcc.cc=ndp", "switch.trimming.enabled=true"],
+        // Ports that trim drop nothing selectively; the run says that the setting had no effect.
+        ["switch={ pfc.enabled = false, trimming.enabled = true }", "schemes.hpcc.cc=ndp", DROPS],
+        [NO_PFC, "schemes.hpcc={ cc = 'homa', levels = 4, unscheduled_levels = 3 }", "switch.delay=0s"],
         [NO_PFC, "schemes.hpcc={ cc = 'homa', first_rtt = 'aeolus' }", DROPS],
         [NO_PFC, "schemes.hpcc={ cc = 'ndp', first_rtt = 'aeolus' }", DROPS],
     ] {
@@ -193,6 +198,8 @@ fn schemes_and_loads_the_network_is_not_made_for_are_told() {
     assert!(spray("dcqcn", 2).is_some_and(|w| w.ends_with("for losses")));
     assert_eq!(spray("dcqcn", 1), None, "one path");
     assert_eq!(spray("new_reno", 2), None, "TCP puts segments in order");
+    assert!(spray("hpcc_tcp", 2).is_some_and(|w| w.ends_with("telemetry of several paths is taken for one")));
+    assert_eq!(spray("hpcc_tcp", 1), None, "one path");
     let uneven = |value: f64, slow: u32| {
         let links = [slow, slow, 100, 100].into_iter().enumerate();
         let links: Vec<_> =
@@ -256,6 +263,20 @@ fn missing_headroom_is_reckoned_up() {
 fn a_small_buffer_is_used_up_by_headroom() {
     let warnings = lint(&least(&["switch.buffer=100KB"]));
     assert!(warnings.iter().any(|w| w.starts_with("switch.buffer (100KB) is used up")), "{warnings:?}");
+}
+
+/// Limiters whose lowest rate is that of the link never limit: queues and losses of such a run are those without QCN.
+#[test]
+fn limiters_that_cannot_limit_are_told() {
+    let told = |changes: &[&str]| {
+        let qcn = ["schemes.hpcc.cc=new_reno", "switch.qcn.enabled=true", "host.adapter.enabled=true"];
+        let warnings = crate::assemble::assemble(&least(&[&qcn[..], changes].concat())).unwrap().warnings;
+        warnings.into_iter().find(|w| w.starts_with("host.qcn.min_rate"))
+    };
+    let text = "host.qcn.min_rate (100Gbps) is not below the slowest host links (100Gbps): notifications slow nobody down there";
+    assert_eq!(told(&["host.qcn.min_rate=100Gbps"]).as_deref(), Some(text));
+    assert_eq!(told(&["host.qcn.min_rate=99Gbps"]), None);
+    assert_eq!(told(&["host.qcn.min_rate=100Gbps", "host.qcn.reaction=window"]), None, "there are no limiters");
 }
 
 /// Timers and windows that a path is too long for, or too short. A timeout within a round trip runs out for every packet: NDP sent each
