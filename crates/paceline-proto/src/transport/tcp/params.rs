@@ -3,8 +3,9 @@
 //! [`Params::rfc`] is a present-day stack by the RFCs, [`Params::freebsd`] the FreeBSD of 2010/11 with the settings of the
 //! `HotI` 2011 study (stock values in the comments), [`Params::user_space`] the storage stack of the buffer-sizing study.
 //!
-//! *Deviation from FreeBSD:* a timeout halves the controller's window. The kernel takes the smaller of that window, inflated by duplicate ACKs
-//! where there was a fast recovery, and the peer's.
+//! *Deviations from FreeBSD:* a timeout halves the controller's window. The kernel takes the smaller of that window, inflated by duplicate ACKs
+//! where there was a fast recovery, and the peer's. An idle time begins with what was sent last; there with what was received last
+//! (`t_rcvtime`). Entries of the cache are kept for good; there for an hour.
 
 use crate::units::Duration;
 
