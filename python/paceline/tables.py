@@ -614,7 +614,7 @@ def load_table(runs: Sequence[Results]) -> Table | None:
     found = {place for load in loads for place in load}
     rows: list[tuple[Cell, ...]] = []
     for tier, direction in sorted(found, key=lambda place: (analysis.tier_order(place[0]), place[1] or "")):
-        cells = [Cell(tier_text(tier) + (f" ({direction})" if direction else ""))]
+        cells = [Cell(tier_text(tier, direction))]
         for r, load in zip(runs, loads, strict=True):
             entry = load.get((tier, direction))
             offered = format_share(entry["offered"]) if entry and entry["offered"] else "–"

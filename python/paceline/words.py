@@ -118,9 +118,9 @@ def typeset(text: str) -> str:
     return tied(signed(text))
 
 
-def tier_text(tier: str) -> str:
-    """A tier of links as tables name it: tor → host."""
-    return _ARROW.sub(" → ", tier)
+def tier_text(tier: str, direction: str | None = None) -> str:
+    """A tier of links as tables name it: tor → host; of a tier between equals a direction: tor → tor (to lower ids)."""
+    return _ARROW.sub(" → ", tier) + (f" ({direction})" if direction else "")
 
 
 def _rounded(found: re.Match[str]) -> str:

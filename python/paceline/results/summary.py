@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from paceline.words import many, readable, simulated
+from paceline.words import many, readable, simulated, tier_text
 
 _NOTABLE = {
     "drops_buffer": ("drop in buffers", "drops in buffers"),
@@ -85,8 +85,11 @@ def _load(summary: dict[str, Any]) -> list[str]:
     def share(value: float) -> str:
         return f"{100 * value:.1f} %" if value else "–"
 
-    tiers = [f"{readable(t['tier'])} {share(t['offered'])} / {share(t['carried'])}" for t in summary.get("load", [])]
-    return [f"load, offered / carried: {', '.join(tiers)}"] if tiers else []
+    loads = [
+        f"{tier_text(load['tier'], load['direction'])} {share(load['offered'])} / {share(load['carried'])}"
+        for load in summary.get("load", [])
+    ]
+    return [f"load, offered / carried: {', '.join(loads)}"] if loads else []
 
 
 def _speed(summary: dict[str, Any]) -> list[str]:
