@@ -36,7 +36,7 @@ choice! {
         Off = "off",
         /// At the controller's rate: with HPCC the window per base RTT, elsewhere that of the NIC.
         Rate = "rate",
-        /// At 200 % of window over round-trip time in slow start, at 120 % after it.
+        /// At 200 % of window over round-trip time up to half of ssthresh, at 120 % from there on.
         Window = "window",
     }
 }

@@ -131,11 +131,11 @@ pub enum Pacing {
     Off,
     /// At the controller's rate.
     Rate,
-    /// At a share of `cwnd / SRTT`, in percent. Linux: 200 in slow start, 120 after.
+    /// At a share of `cwnd / SRTT`, in percent. Linux: 200 up to half of ssthresh, 120 after.
     Window {
-        /// Percent in slow start, 100 and up.
+        /// Percent up to half of ssthresh, 100 and up.
         slow_start: u32,
-        /// Percent in congestion avoidance, 100 and up.
+        /// Percent from there on, 100 and up.
         avoidance: u32,
     },
 }

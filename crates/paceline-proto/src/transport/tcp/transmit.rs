@@ -319,8 +319,9 @@ impl Connection {
                 if srtt == 0 {
                     return;
                 }
-                let percent = if self.cwnd < self.cc.ssthresh() { slow_start } else { avoidance };
-                u128::from(self.cwnd) * 8 * u128::from(S) * u128::from(percent) / 100 / srtt
+                // As in Linux: up to half of the threshold, and at what is in flight where the window has fallen below that.
+                let percent = if self.cwnd < self.cc.ssthresh() / 2 { slow_start } else { avoidance };
+                u128::from(self.cwnd.max(self.tx.flight())) * 8 * u128::from(S) * u128::from(percent) / 100 / srtt
             }
         };
         let gap = u128::from(payload) * 8 * u128::from(S) / rate.max(1);

@@ -171,18 +171,24 @@ fn bursts_wait_for_their_window() {
     assert_eq!(pair.delivered[1], 1_000_000);
 }
 
-/// Paced at twice the window per round trip, a window of 64 segments leaves in half a round trip and not at once.
+/// Paced at twice the window per round trip, a window of 64 segments leaves in half a round trip and not at once; at 1.2 times the window
+/// from half of the slow-start threshold on, as in Linux.
 #[test]
 fn pacing_spreads_a_window() {
     let pacing = Pacing::Window { slow_start: 200, avoidance: 120 };
-    let mut pair = clean(Params { pacing, initial_window: InitialWindow::Segments(64), ..Params::rfc() }, 1000);
-    pair.ends[0].write(64_000);
-    pair.run(Time(S));
-    let sent: Vec<u64> = pair.log.iter().filter(|(_, e, s)| *e == 0 && s.len > 0).map(|(t, _, _)| t.0).collect();
-    assert_eq!(sent.len(), 64);
-    assert!(sent.windows(2).all(|w| w[1] - w[0] >= 700 * 1000), "100 us / 64 / 2 = 0.78 us apart");
-    let span = sent[63] - sent[0];
-    assert!((45 * US..=50 * US).contains(&span), "{span} ps");
+    for (threshold, percent) in [(None, 200), (Some(130), 200), (Some(128), 120), (Some(64), 120)] {
+        let mut pair = clean(Params { pacing, initial_window: InitialWindow::Segments(64), ..Params::rfc() }, 1000);
+        let left = |segments: u64| {
+            CacheEntry { srtt: Duration(0), rttvar: Duration(0), ssthresh: Some(segments * 1000), cwnd: 0 }
+        };
+        pair.ends[0].recall(threshold.map(left));
+        pair.ends[0].write(64_000);
+        pair.run(Time(S));
+        let sent: Vec<u64> = pair.log.iter().filter(|(_, e, s)| *e == 0 && s.len > 0).map(|(t, _, _)| t.0).collect();
+        assert_eq!(sent.len(), 64);
+        let gap = 100 * US * 100 / 64 / percent;
+        assert!(sent.windows(2).all(|w| (gap - gap / 10..=gap).contains(&(w[1] - w[0]))), "{threshold:?}: {sent:?}");
+    }
 }
 
 /// FreeBSD's socket buffers start at 128 KiB and end at 256 KiB under a bulk transfer, and stay for short messages.
