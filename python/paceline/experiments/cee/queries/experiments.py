@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, Final
 
 from paceline.experiments.cee import matrix
@@ -118,27 +119,32 @@ def udp_fairness_rule(values: Values) -> list[Claim]:
 
 
 def everywhere_rule(values: Values) -> list[Claim]:
-    """E18: PFC helps on the whole: the 12 pairs of cells each of queries, queries beside UDP and programs."""
+    """E18: PFC helps in all tests: the 12 pairs of cells each of queries, queries beside UDP and programs."""
     found = []
     for what, prefix, words in (
         ("qct_aged_ms", "", "mean QCT (of queries alone or beside UDP, the unanswered at their age)"),
         ("fct_ms", "fct.", "mean FCT of background flows (beside queries alone or with UDP)"),
     ):
         for reading in READINGS:
-            known = []
-            for cell in (read(name, reading) for name in CELLS):
-                for scheme in TITLES:
-                    for kind in matrix.KINDS:
-                        measured = what if kind.queries else "slowdown"
-                        on, off = (kind.place(cell, scheme, pfc, measured) for pfc in (True, False))
-                        known.append(ratio(values, on, off))
-            known = [over for over in known if math.isfinite(over)]
-            share = sum(over <= 1.02 for over in known) / len(known) if known else math.nan
-            text = (
-                f"share of the pairs of cells in which PFC makes the {words} or the slowdown of programs at most 1.02 "
-                f"times as large{limiters(reading)}"
-            )
-            found.append(Claim(f"{prefix}share", text, share, judge.at_least(0.9), most=1, variant=reading))
+            known: dict[str, list[float]] = {}
+            for name, scheme, kind in product(CELLS, TITLES, matrix.KINDS):
+                measured = what if kind.queries else "slowdown"
+                on, off = (kind.place(read(name, reading), scheme, pfc, measured) for pfc in (True, False))
+                if math.isfinite(over := ratio(values, on, off)):
+                    known.setdefault(name, []).append(over)
+            every = [over for of in known.values() for over in of]
+            # QCN 20 is what the study excepts where it speaks of completion times (E6).
+            others = [over for name, of in known.items() if name != "qcn20" for over in of]
+            for id_, shorter, where, times in (
+                ("share", [over <= 1.02 for over in every], "", "at most 1.02 times as large"),
+                ("others", [over < 1 for over in others], " but QCN 20", "smaller"),
+            ):
+                share = sum(shorter) / len(shorter) if shorter else math.nan
+                text = (
+                    f"share of the pairs of cells{where} in which PFC makes the {words} or the slowdown of programs "
+                    f"{times}{limiters(reading)}"
+                )
+                found.append(Claim(f"{prefix}{id_}", text, share, judge.at_least(1), most=1, variant=reading))
     return found
 
 
