@@ -178,8 +178,11 @@ fn pacing_spreads_a_window() {
     let pacing = Pacing::Window { slow_start: 200, avoidance: 120 };
     for (threshold, percent) in [(None, 200), (Some(130), 200), (Some(128), 120), (Some(64), 120)] {
         let mut pair = clean(Params { pacing, initial_window: InitialWindow::Segments(64), ..Params::rfc() }, 1000);
-        let left = |segments: u64| {
-            CacheEntry { srtt: Duration(0), rttvar: Duration(0), ssthresh: Some(segments * 1000), cwnd: 0 }
+        let left = |segments: u64| CacheEntry {
+            srtt: Duration(0),
+            rttvar: Duration(0),
+            ssthresh: Some(segments * 1000),
+            cwnd: 0,
         };
         pair.ends[0].recall(threshold.map(left));
         pair.ends[0].write(64_000);
