@@ -44,7 +44,7 @@ fn groups_of_rows_are_new_ones_where_no_workload_has_them() {
     assert_eq!(flows.iter().map(|f| f.group).collect::<Vec<_>>(), [1, 0, 2, 1]);
     let wrong = |cell: &str| read(&format!("start,src,dst,bytes,group\n1us,0,1,5,{cell}\n")).unwrap_err().to_string();
     assert!(wrong("a mouse").starts_with("t.csv:2: group = a mouse: not a name; allowed: a name of 1 to 64 letters"));
-    let rows: String = (0..MOST_GROUPS).map(|n| format!("1us,0,1,5,g{n}\n")).collect();
+    let rows = (0..MOST_GROUPS).map(|n| format!("1us,0,1,5,g{n}\n")).collect::<Vec<_>>().concat();
     let many = read_with(&format!("start,src,dst,bytes,group\n{rows}"), &mut groups).unwrap_err().to_string();
     assert_eq!(many, "t.csv:255: group = g253: too many groups; allowed: 256 different ones in a run");
 }
