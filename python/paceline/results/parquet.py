@@ -83,7 +83,7 @@ def _from_csv(results: Results, table: CsvFile) -> Path:
     schema = _schema(pa, results, table, kinds)
     path, source = results.path / f"{table.name}.parquet", results.path / f"{table.name}.csv"
     names = [column.name for column in table.columns]
-    options = csv.ConvertOptions(column_types=kinds, include_columns=names, null_values=[""])
+    options = csv.ConvertOptions(column_types=kinds, include_columns=names, null_values=[""], strings_can_be_null=True)
     with (
         replacing(path) as part,
         parquet.ParquetWriter(part, schema) as writer,
