@@ -220,6 +220,22 @@ fn channels_go_by_the_nics_in_turn() {
     }
 }
 
+/// There is a connection for each two NICs that channels go by: in a ring of four one for each of two rails, and a single one where both
+/// numbers lead to the same NICs, or a host has but one.
+#[test]
+fn channels_share_connections_by_the_same_nics() {
+    let connections = |network: &str, channels: u32| {
+        let more =
+            format!("program = 'collective'\nbytes = '8MB'\niterations = 1\nchannels = {channels}\neager = '16MB'");
+        assembled(network, "hpcc", &more).1.pairs.len()
+    };
+    let rails = two_rails("100Gbps");
+    for (network, ring) in [(&rails[..], 4), (RAILS, 6), (TREE, 16), (TWICE, 6)] {
+        let doubled = if network == rails || network == TWICE { 2 } else { 1 };
+        assert_eq!([1, 2, 3].map(|n| connections(network, n)), [ring, doubled * ring, doubled * ring], "{network}");
+    }
+}
+
 /// A schedule says by which NIC a message goes, counted round those there are; the request and the grant of a large one go with it.
 #[test]
 fn a_schedule_names_nics() {

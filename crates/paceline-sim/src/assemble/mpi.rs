@@ -16,9 +16,10 @@ use crate::mpi::nas::Setting;
 use crate::mpi::program::{Send, Totals};
 use crate::mpi::{Access, Algorithms, Crossbar, Generator, MachineConfig, Program as Ranks, goal};
 use crate::net::streams::{MOST_PACKETS, too_many_packets};
+use crate::routing::Routes;
 use crate::scenario::{Framing, Stop};
 use crate::spec::mpi::{self as spec, MpiProgram, Placement, SendsEnd};
-use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Pairs, Program, lane};
+use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Pairs, Program};
 use crate::workload::{CLOCK, FlowDefaults, stream_id};
 
 /// Entity of the random stream that places ranks on hosts.
@@ -54,9 +55,10 @@ impl Build<'_> {
         }
         let unit_ps = if let MpiProgram::Goal(g) = &p.program { g.calc_unit.0 } else { NS };
         let config = MachineConfig { eager: p.eager.0, control: p.control.0, unit_ps };
-        let nics: Vec<usize> = hosts.iter().map(|host| self.scenario.graph.ports_of(*host).len()).collect();
-        let pairs =
-            if connections == Connections::Open { Pairs::of(&program, &config, &nics) } else { Some(Pairs::default()) };
+        let pairs = match connections {
+            Connections::Open => self.open_connections(&program, &config, &hosts),
+            Connections::New => Some(Pairs::default()),
+        };
         let Some(pairs) = pairs else {
             let error = InputError::new("too many pairs of ranks that send to one another for open connections");
             return Err(
@@ -81,7 +83,7 @@ impl Build<'_> {
             ideal: self.crossbar(&hosts),
         };
         if connections == Connections::Open && self.numbers_packets(flow) {
-            self.connections_hold(&field, &mpi, &nics)?;
+            self.connections_hold(&field, &mpi)?;
         }
         Ok(Program { kind: Kind::Mpi(mpi), hosts, flow, connections, begin, workload: number as u16 })
     }
@@ -164,8 +166,22 @@ impl Build<'_> {
         Ok(program)
     }
 
+    /// The connections of a program that stay open; see [`Pairs::of`].
+    fn open_connections(&self, program: &Ranks, config: &MachineConfig, hosts: &[NodeId]) -> Option<Pairs> {
+        let graph = &self.scenario.graph;
+        if hosts.iter().all(|host| graph.ports_of(*host).len() == 1) {
+            return Pairs::of(program, config, |_, _| ());
+        }
+        let routes = Routes::new(Arc::clone(graph), self.scenario.routing);
+        let by = |ends: [u32; 2], nic: Option<u8>| {
+            let [src, dst] = ends.map(|rank| hosts[rank as usize]);
+            nic.map(|number| routes.nics_numbered(src, dst, number.into()))
+        };
+        Pairs::of(program, config, by)
+    }
+
     /// Refuses a program that would end with more packets on a connection over RDMA than have numbers, where nothing stops it before.
-    fn connections_hold(&self, field: &str, mpi: &Mpi, nics: &[usize]) -> Result<(), InputError> {
+    fn connections_hold(&self, field: &str, mpi: &Mpi) -> Result<(), InputError> {
         if self.stop().is_some() {
             return Ok(());
         }
@@ -188,12 +204,11 @@ impl Build<'_> {
         if all <= MOST_PACKETS {
             return Ok(());
         }
-        let mut connections: BTreeMap<(u32, u32, u8), u64> = BTreeMap::new();
+        let mut connections: BTreeMap<Option<u32>, u64> = BTreeMap::new();
         for send in mpi.program.sends() {
             let (forth, back) = of(&send);
-            let lane = lane([send.from, send.to].map(|rank| nics[rank as usize]), send.nic);
-            for (ends, packets) in [((send.from, send.to, lane), forth), ((send.to, send.from, lane), back)] {
-                let carried = connections.entry(ends).or_default();
+            for (ends, packets) in [((send.from, send.to), forth), ((send.to, send.from), back)] {
+                let carried = connections.entry(mpi.pairs.number(ends.into(), send.nic)).or_default();
                 *carried = carried.saturating_add(packets);
                 if *carried > MOST_PACKETS {
                     let place = format!("{field}connections");

@@ -35,7 +35,7 @@ use crate::net::{Net, Schedule};
 use crate::record::QueryRecord;
 use crate::scenario::Scenario;
 use crate::workload::FlowSpec;
-use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Pairs, Program, lane};
+use crate::workload::program::{Connections, INSTEAD_OF_OPEN, Kind, Mpi, Pairs, Program};
 
 const NEVER: u64 = u64::MAX;
 
@@ -197,8 +197,8 @@ struct Running {
     machine: Machine,
     /// Its first stream, where their numbers follow from the program.
     first_stream: u32,
-    /// Streams by pair of places and [`lane`], where they have numbers in the order of their opening.
-    open: BTreeMap<([u32; 2], u8), u32>,
+    /// Streams by connection, where they have numbers in the order of their opening.
+    open: BTreeMap<u64, u32>,
 }
 
 /// All programs of a run.
@@ -286,21 +286,27 @@ impl Programs {
         p.flow.flow(Time(now), p.hosts[from as usize], p.hosts[to as usize], bytes)
     }
 
-    /// The stream of a message from one place to another, whose hosts have so many NICs, and what opens it if that is its first.
-    fn stream(&mut self, outgoing: Outgoing, nics: [usize; 2], now: u64) -> (u32, Option<FlowSpec>) {
+    /// The stream of a message from one place to another, and what opens it if that is its first.
+    fn stream(&mut self, outgoing: Outgoing, now: u64) -> (u32, Option<FlowSpec>) {
         let Outgoing { program, ends, nic, .. } = outgoing;
-        let lane = lane(nics, nic);
         let next = self.carriers.next();
         let running = &mut self.all[usize::from(program)];
-        let stream = match running.program.pairs().and_then(|pairs| pairs.number(ends, lane)) {
-            Some(number) => running.first_stream + number,
-            None => *running.open.entry((ends, lane)).or_insert(next),
+        let connection = match &running.program.kind {
+            Kind::Mpi(w) => w.pairs.number(ends, nic),
+            Kind::ScatterGather(_) => None,
+        };
+        let stream = match (running.program.pairs(), connection) {
+            (Some(_), Some(number)) => running.first_stream + number,
+            (_, number) => {
+                let connection = number.map_or(u64::from(ends[0]) << 32 | u64::from(ends[1]), u64::from);
+                *running.open.entry(connection).or_insert(next)
+            }
         };
         if stream == next {
             self.carriers.add(program, 1);
         }
         let is_first = self.carriers.is_first_use(stream);
-        let opens = || FlowSpec { stream: stream + 1, nic: nic.map(|_| lane), ..self.flow(program, ends, 0, now) };
+        let opens = || FlowSpec { stream: stream + 1, nic, ..self.flow(program, ends, 0, now) };
         (stream, is_first.then(opens))
     }
 
@@ -482,11 +488,9 @@ impl Net {
         now: u64,
         schedule: &mut S,
     ) -> Result<Option<u32>, InputError> {
-        let Outgoing { program, message, ends, bytes, .. } = outgoing;
+        let Outgoing { program, message, bytes, .. } = outgoing;
         let Some(p) = &mut self.programs else { return Ok(None) };
-        let hosts = &p.all[usize::from(program)].program.hosts;
-        let nics = ends.map(|place| self.graph.ports_of(hosts[place as usize]).len());
-        let (stream, opens) = p.stream(outgoing, nics, now);
+        let (stream, opens) = p.stream(outgoing, now);
         if let Some(spec) = opens {
             let slot = self.start_flow(STREAMS | u64::from(stream), spec, FIRST_PORT.wrapping_add(program))?;
             let nic = self.ports[self.flows[slot as usize].nic as usize].nic;

@@ -139,60 +139,72 @@ pub struct Mpi {
     pub ideal: Crossbar,
 }
 
-/// The number of the NICs at both ends of a connection, for messages that name this one: two numbers that lead to the same NIC at either end
-/// are one. `nics`: of the two hosts.
-pub fn lane(nics: [usize; 2], named: Option<u8>) -> u8 {
-    let [a, b] = nics.map(|n| n.max(1));
-    // The first number that leads to the same two NICs.
-    let named = usize::from(named.unwrap_or(0));
-    (0..named).find(|n| (n % a, n % b) == (named % a, named % b)).unwrap_or(named) as u8
-}
-
-/// What a connection carries: the messages from one place to another by the NICs of one [`lane`]. Numbered.
+/// Connections that stay open, numbered: each carries the messages from one place to another that go by the same two NICs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairs {
-    /// By place that sends: where its pairs begin; then their end.
+    /// By place that sends: where its entries begin; then their end.
     first: Box<[u32]>,
-    /// The other places and lanes, in ascending order for each sender.
+    /// The other place, and the NIC that messages name, in ascending order for each sender.
     to: Box<[(u32, u8)]>,
+    /// By entry: the number of its connection.
+    number: Box<[u32]>,
+    count: u32,
 }
 
 impl Pairs {
-    /// Those of a program, given what is eager and the NICs of each rank's host. `None` where there are more than can have numbers.
-    pub fn of(program: &mpi::Program, config: &MachineConfig, nics: &[usize]) -> Option<Self> {
+    /// Those of a program, given what is eager. `by` says which NICs messages between two places go by that name one. `None` where there
+    /// are more than can have numbers.
+    pub fn of<N: PartialEq>(
+        program: &mpi::Program,
+        config: &MachineConfig,
+        by: impl Fn([u32; 2], Option<u8>) -> N,
+    ) -> Option<Self> {
         let mut all = BTreeSet::new();
         for send in program.sends() {
-            let lane = lane([send.from, send.to].map(|rank| nics[rank as usize]), send.nic);
-            all.insert((send.from, send.to, lane));
+            all.insert((send.from, send.to, send.nic));
             if send.bytes > config.eager {
-                all.insert((send.to, send.from, lane));
+                all.insert((send.to, send.from, send.nic));
             }
         }
         u32::try_from(all.len()).ok().filter(|n| *n < u32::MAX >> 2)?;
         let mut first = vec![0; program.len() as usize + 1];
-        for (from, ..) in &all {
-            first[*from as usize + 1] += 1;
+        let (mut number, mut count) = (Vec::with_capacity(all.len()), 0);
+        // Connections of the two places at hand.
+        let (mut ends, mut known) = (None, Vec::new());
+        for &(from, to, nic) in &all {
+            first[from as usize + 1] += 1;
+            if ends.replace((from, to)) != Some((from, to)) {
+                known.clear();
+            }
+            let nics = by([from, to], nic);
+            let same = known.iter().find(|(other, _)| *other == nics).map(|(_, number)| *number);
+            number.push(same.unwrap_or(count));
+            if same.is_none() {
+                known.push((nics, count));
+                count += 1;
+            }
         }
         for i in 1..first.len() {
             first[i] += first[i - 1];
         }
-        Some(Self { first: first.into(), to: all.into_iter().map(|(_, to, lane)| (to, lane)).collect() })
+        let to = all.into_iter().map(|(_, to, nic)| (to, nic.unwrap_or(0))).collect();
+        Some(Self { first: first.into(), to, number: number.into(), count })
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.to.len()
+        self.count as usize
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.to.is_empty()
+        self.count == 0
     }
 
-    /// The number of a pair and lane, 0 up.
-    pub fn number(&self, [from, to]: [u32; 2], lane: u8) -> Option<u32> {
+    /// The number of the connection of a message from one place to another that names a NIC, 0 up.
+    pub fn number(&self, [from, to]: [u32; 2], nic: Option<u8>) -> Option<u32> {
         let [begin, end] = [0, 1].map(|i| self.first[(from + i) as usize] as usize);
-        let at = self.to[begin..end].binary_search(&(to, lane)).ok()?;
-        Some((begin + at) as u32)
+        let at = self.to[begin..end].binary_search(&(to, nic.unwrap_or(0))).ok()?;
+        Some(self.number[begin + at])
     }
 }
