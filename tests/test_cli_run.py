@@ -20,8 +20,8 @@ SUMMARY = {
     "counters": {"data_hops": 5_000_000, "control_hops": 1_000_000, "drops_buffer": 0, "marks": 1234},
     "machine": {"run_s": 2.0, "hops_per_s": 3_000_000.0, "peak_rss_mib": 118.4},
     "load": [
-        {"tier": "host->tor", "capacity_bps": 10**12, "offered": 0.3, "carried": 0.2504},
-        {"tier": "tor->host", "capacity_bps": 10**12, "offered": 0.0, "carried": 0.01},
+        {"tier": "host->tor", "direction": None, "capacity_bps": 10**12, "offered": 0.3, "carried": 0.2504},
+        {"tier": "tor->host", "direction": None, "capacity_bps": 10**12, "offered": 0.0, "carried": 0.01},
     ],
     "warnings": ["the load is above 1"],
     "without_effect": ["switch.ecn, switch.buffer: nothing waited", "workloads.0.step: c", "host.rto: none ran out"],
