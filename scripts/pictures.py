@@ -22,7 +22,7 @@ OUT = Path("results") / "pictures"
 
 @dataclass(frozen=True)
 class Picture:
-    """Commands, without the program's name or scripts of this folder, and the picture that they write."""
+    """Commands, without the program's name, or scripts of this folder; and the picture that they write."""
 
     commands: tuple[tuple[str, ...], ...]
     written: Path

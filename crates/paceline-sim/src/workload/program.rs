@@ -19,7 +19,7 @@ pub(crate) const INSTEAD_OF_OPEN: &str = "a scheme over TCP, or connections = \"
 pub enum Connections {
     /// A new one for each message: a flow of its own.
     New,
-    /// One from each place to each other, opened when it is first used.
+    /// One from each place to each other, or one for each two NICs that messages name; opened when it is first used.
     Open,
 }
 
