@@ -8,7 +8,7 @@
 //!
 //! All is integer arithmetic but the decrease factor, which is one product of IEEE doubles: the same on every machine.
 
-mod reaction_point;
+pub mod reaction_point;
 
 pub use reaction_point::{ReactionPoint, ReactionPointParams, Stages};
 
@@ -29,9 +29,9 @@ pub struct Feedback {
     pub delta: i64,
 }
 
-/// A value within so many percent of `middle`, drawn evenly by 64 random bits: the standard's U(0.85, 1.15) with 15.
-pub(crate) fn around(middle: u64, percent: u8, bits: u64) -> u64 {
-    let half = u128::from(middle) * u128::from(percent.min(100)) / 100;
+/// A value within so many millionths of `middle`, drawn evenly by 64 random bits: the standard's U(0.85, 1.15) with 150,000.
+pub(crate) fn around(middle: u64, millionths: u32, bits: u64) -> u64 {
+    let half = u128::from(middle) * u128::from(millionths.min(1_000_000)) / 1_000_000;
     let drawn = (u128::from(bits >> 1) * (2 * half + 1)) >> 63;
     u64::try_from(u128::from(middle) - half + drawn).unwrap_or(u64::MAX)
 }

@@ -850,6 +850,28 @@ fn settings_are_named_where_other_values_give_the_same_tables() {
             }
         }
     }
+    for (limiter, threshold, set_point) in
+        [("destination", 1, "5KB"), ("flow", 2, "5KB"), ("nic", 1, "20KB"), ("flow", 1, "60KB")]
+    {
+        for size in [30, 60, 200, 1000] {
+            let more = format!(
+                "[host.adapter]\nenabled = true\n[switch.qcn]\nenabled = true\nset_point = '{set_point}'\nsample_base = '9KB'\n\
+                 [host.qcn]\nlimiter = '{limiter}'\ntimer = '20us'\nbyte_limit = '8KB'\nthreshold = {threshold}\n\
+                 ai_rate = '500Mbps'\nhai_rate = '2Gbps'\n"
+            );
+            let text = incast("new_reno", size, &more);
+            for (path, other) in [
+                ("host.qcn.ai_rate", "\"1Kbps\""),
+                ("host.qcn.hai_rate", "\"1Kbps\""),
+                ("host.qcn.stages", "\"standard\""),
+                ("host.qcn.keep_target", "false"),
+                ("host.qcn.clamp_target", "false"),
+                ("host.qcn.start_above_set_point", "true"),
+            ] {
+                compare(&text, path, &[other]);
+            }
+        }
+    }
     println!("{seen:?}");
-    assert!(seen.len() == 4 && seen.values().all(|counts| counts.iter().all(|count| *count > 0)), "{seen:?}");
+    assert!(seen.len() == 10 && seen.values().all(|counts| counts.iter().all(|count| *count > 0)), "{seen:?}");
 }

@@ -26,8 +26,8 @@ pub struct CongestionPointParams {
     pub weight_q10: u32,
     /// Bytes between two samples without congestion, 1 to 2^30. Default 150,000 (MIB).
     pub sample_base: u32,
-    /// Each interval is drawn from this many percent around its value, 0 to 100. Default 15 (pseudo-code).
-    pub jitter: u8,
+    /// Each interval is drawn from this many millionths around its value, 0 to 1,000,000. Default 150,000 (pseudo-code).
+    pub jitter: u32,
     /// How congestion becomes six bits.
     pub quantiser: Quantiser,
     /// The queue is averaged with weight `2^-average_shift` per arriving frame, 0 to 16; 0 is the queue as it is (standard).
@@ -41,7 +41,7 @@ impl Default for CongestionPointParams {
             set_point: 26_000,
             weight_q10: 2048,
             sample_base: 150_000,
-            jitter: 15,
+            jitter: 150_000,
             quantiser: Quantiser::Proportional,
             average_shift: 0,
         }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     fn any_point() -> impl Strategy<Value = CongestionPointParams> {
-        (1u32..1 << 30, 0u32..=1 << 20, 1u32..1 << 30, 0u8..=100, any::<bool>(), 0u8..=16).prop_map(
+        (1u32..1 << 30, 0u32..=1 << 20, 1u32..1 << 30, 0u32..=1_000_000, any::<bool>(), 0u8..=16).prop_map(
             |(set_point, weight_q10, sample_base, jitter, top, average_shift)| CongestionPointParams {
                 set_point,
                 weight_q10,

@@ -30,8 +30,8 @@ pub struct ReactionPointParams {
     pub timer: Duration,
     /// Length of a byte stage, 1 to 2^40 bytes; half of it past the threshold. Default 150,000 (MIB).
     pub byte_limit: u64,
-    /// Each stage but the first is drawn from this many percent around its length, 0 to 100. Default 15 (pseudo-code).
-    pub jitter: u8,
+    /// Each stage but the first is drawn from this many millionths around its length, 0 to 1,000,000. Default 150,000 (pseudo-code).
+    pub jitter: u32,
     /// Stages of fast recovery, 1 to 255. Default 5 (MIB).
     pub threshold: u32,
     /// Step of the target in active increase, bit/s. Default 5 Mb/s (MIB).
@@ -61,7 +61,7 @@ impl Default for ReactionPointParams {
         Self {
             timer: Duration::from_us(15_000),
             byte_limit: 150_000,
-            jitter: 15,
+            jitter: 150_000,
             threshold: 5,
             ai_rate: 5_000_000,
             hai_rate: 50_000_000,
@@ -76,6 +76,20 @@ impl Default for ReactionPointParams {
     }
 }
 
+/// [`ReactionPoint::used`]: active increase has raised a target, so that `ai_rate` matters.
+pub const ACTIVE: u8 = 1;
+/// [`ReactionPoint::used`]: hyper-active increase has, so that `hai_rate` matters.
+pub const HYPER: u8 = 2;
+/// [`ReactionPoint::used`]: a target rose at a stage at which the two meanings of [`Stages`] differ.
+pub const STAGES: u8 = 4;
+/// [`ReactionPoint::used`]: feedback has met a limiter in its first byte stage, so that `keep_target` matters.
+pub const FIRST_STAGE: u8 = 8;
+/// [`ReactionPoint::used`]: a first stage has ended with a target above ten times the rate, so that `clamp_target` matters.
+pub const CLAMP: u8 = 16;
+/// [`ReactionPoint::used`]: feedback of a queue below its set point has met a limiter that did not limit, so that
+/// `start_above_set_point` matters.
+pub const BELOW_SET_POINT: u8 = 32;
+
 impl ReactionPointParams {
     /// What a feedback leaves of a rate, at least the lowest rate.
     fn decreased(&self, rate: u64, level: u8) -> u64 {
@@ -83,18 +97,18 @@ impl ReactionPointParams {
         ((rate as f64 * share) as u64).max(self.min_rate).max(1).min(rate)
     }
 
-    /// Step of the target at these stages.
-    fn step(&self, bytes: u32, timer: u32) -> u64 {
-        let late = match self.stages {
+    /// What raises the target at these stages: how many times which step ([`ACTIVE`], [`HYPER`]; 0: none).
+    fn steps(&self, stages: Stages, bytes: u32, timer: u32) -> (u64, u8) {
+        let late = match stages {
             Stages::PseudoCode => 1,
             Stages::Standard => 0,
         };
         let first = self.threshold.saturating_add(late);
         let past = |stage: u32| stage >= first;
         match (past(bytes), past(timer)) {
-            (false, false) => 0,
-            (true, true) => self.hai_rate.saturating_mul(u64::from(bytes.min(timer) - first) + 1),
-            _ => self.ai_rate,
+            (false, false) => (0, 0),
+            (true, true) => (u64::from(bytes.min(timer) - first) + 1, HYPER),
+            _ => (1, ACTIVE),
         }
     }
 
@@ -126,6 +140,7 @@ pub struct ReactionPoint {
     /// End of the timer stage.
     timer: Time,
     active: bool,
+    used: u8,
     /// The last frame: when it began to leave, and its bytes on the wire.
     sent_at: Time,
     sent: u32,
@@ -145,6 +160,7 @@ impl ReactionPoint {
             timer_stage: 0,
             timer: Time::NEVER,
             active: false,
+            used: 0,
             sent_at: Time(0),
             sent: 0,
             stream,
@@ -154,6 +170,11 @@ impl ReactionPoint {
     /// Whether it limits.
     pub fn is_active(&self) -> bool {
         self.active
+    }
+
+    /// Which of the parameters have mattered so far: bits, from [`ACTIVE`] on.
+    pub fn used(&self) -> u8 {
+        self.used
     }
 
     /// Whether it lets frames out as a new one would: at the link's rate, with nothing left to recover.
@@ -188,12 +209,17 @@ impl ReactionPoint {
             return;
         }
         if !self.active {
-            if p.start_above_set_point && feedback.offset >= 0 {
-                return;
+            if feedback.offset >= 0 {
+                self.used |= BELOW_SET_POINT;
+                if p.start_above_set_point {
+                    return;
+                }
             }
             self.active = true;
             (self.rate, self.target) = (self.link, self.link);
             self.left = p.byte_stage(0) as i64;
+        } else if self.byte_stage == 0 {
+            self.used |= FIRST_STAGE;
         }
         if self.byte_stage != 0 || !p.keep_target {
             self.target = self.rate;
@@ -212,7 +238,12 @@ impl ReactionPoint {
             return;
         }
         if self.rate >= self.link && drained {
-            *self = Self { sent_at: now, sent: self.sent, ..Self::new(BitsPerSec(self.link), self.stream) };
+            *self = Self {
+                sent_at: now,
+                sent: self.sent,
+                used: self.used,
+                ..Self::new(BitsPerSec(self.link), self.stream)
+            };
             return;
         }
         self.left -= i64::from(len);
@@ -237,11 +268,29 @@ impl ReactionPoint {
 
     fn increase(&mut self, p: &ReactionPointParams) {
         let first = self.byte_stage == 1 || self.timer_stage == 1;
-        if p.clamp_target && first && self.target > self.rate.saturating_mul(10) {
+        let far = first && self.target > self.rate.saturating_mul(10);
+        if far {
+            self.used |= CLAMP;
+        }
+        if far && p.clamp_target {
             self.target /= 8;
         } else {
-            self.target = self.target.saturating_add(p.step(self.byte_stage, self.timer_stage)).min(self.link);
+            self.raise(p);
         }
         self.rate = (u128::from(self.rate) + u128::from(self.target)).div_ceil(2) as u64;
+    }
+
+    /// Raises the target as far as the stages say.
+    fn raise(&mut self, p: &ReactionPointParams) {
+        let steps = |stages| p.steps(stages, self.byte_stage, self.timer_stage);
+        let (times, step) = steps(p.stages);
+        let size = if step == HYPER { p.hai_rate } else { p.ai_rate };
+        if self.target < self.link {
+            self.used |= step;
+            if steps(Stages::PseudoCode) != steps(Stages::Standard) {
+                self.used |= STAGES;
+            }
+        }
+        self.target = self.target.saturating_add(size.saturating_mul(times)).min(self.link);
     }
 }

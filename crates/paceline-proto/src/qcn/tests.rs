@@ -2,6 +2,7 @@ use std::fmt::Write;
 
 use proptest::prelude::*;
 
+use super::reaction_point::{ACTIVE, BELOW_SET_POINT, CLAMP, FIRST_STAGE, HYPER, STAGES};
 use super::*;
 use crate::port::congestion_point::{CongestionPoint, CongestionPointParams};
 use crate::rng::{Purpose, Stream};
@@ -233,7 +234,7 @@ const SETTLED: &str = "\
 fn any_limiter() -> impl Strategy<Value = ReactionPointParams> {
     (
         // From 1 us on: half of a picosecond is none, and a timer without length is due at once.
-        (1_000_000u64..1 << 40, 1u64..1 << 40, 0u8..=100, 1u32..=255, any::<[bool; 4]>()),
+        (1_000_000u64..1 << 40, 1u64..1 << 40, 0u32..=1_000_000, 1u32..=255, any::<[bool; 4]>()),
         (0u64..1 << 44, 0u64..1 << 44, 1_000u64..20 * G, 0.0..1.0, 0.0..1.0),
     )
         .prop_map(|((timer, byte_limit, jitter, threshold, flags), (ai_rate, hai_rate, min_rate, gain, least))| {
@@ -285,11 +286,52 @@ proptest! {
         }
     }
 
+    /// What a limiter says it has not used can have any value: else a run would call a setting without effect that had one.
+    #[test]
+    fn what_is_not_used_changes_nothing(p in any_limiter(), events in prop::collection::vec((0u8..8, 0u8..=63, 1u32..9_000), 1..300)) {
+        let after = |p: &ReactionPointParams| {
+            let (mut limiter, mut now) = (ReactionPoint::new(LINK, stream(4)), Time(0));
+            for &(what, level, len) in &events {
+                match what {
+                    0 if level % 3 == 0 => {
+                        limiter.on_feedback(p, now, Feedback { level, offset: i64::from(level) - 5, delta: 0 });
+                    }
+                    0..=5 if limiter.next_timeout() != Time::NEVER => {
+                        now = now.max(limiter.next_timeout());
+                        limiter.on_timeout(p, now);
+                    }
+                    _ => {
+                        now = now.max(limiter.next_departure());
+                        limiter.on_sent(p, now, len, 20, level < 30);
+                    }
+                }
+            }
+            limiter
+        };
+        let limiter = after(&p);
+        let other = match p.stages {
+            Stages::PseudoCode => Stages::Standard,
+            Stages::Standard => Stages::PseudoCode,
+        };
+        for (bit, changed) in [
+            (ACTIVE, ReactionPointParams { ai_rate: p.ai_rate / 2 + 1, ..p.clone() }),
+            (HYPER, ReactionPointParams { hai_rate: p.hai_rate / 2 + 1, ..p.clone() }),
+            (STAGES, ReactionPointParams { stages: other, ..p.clone() }),
+            (FIRST_STAGE, ReactionPointParams { keep_target: !p.keep_target, ..p.clone() }),
+            (CLAMP, ReactionPointParams { clamp_target: !p.clamp_target, ..p.clone() }),
+            (BELOW_SET_POINT, ReactionPointParams { start_above_set_point: !p.start_above_set_point, ..p.clone() }),
+        ] {
+            if limiter.used() & bit == 0 {
+                prop_assert_eq!(after(&changed), limiter, "bit {}", bit);
+            }
+        }
+    }
+
     /// Lengths stay within their jitter.
     #[test]
-    fn jitter_stays_around(middle in 0u64..1 << 60, percent in 0u8..=100, bits: u64) {
-        let drawn = around(middle, percent, bits);
-        let half = (u128::from(middle) * u128::from(percent) / 100) as u64;
+    fn jitter_stays_around(middle in 0u64..1 << 60, millionths in 0u32..=1_000_000, bits: u64) {
+        let drawn = around(middle, millionths, bits);
+        let half = (u128::from(middle) * u128::from(millionths) / 1_000_000) as u64;
         prop_assert!((middle - half..=middle + half).contains(&drawn));
     }
 }

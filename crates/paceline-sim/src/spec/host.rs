@@ -212,7 +212,7 @@ impl Host {
             limiter: (notified && q.reaction == Reaction::Limiter).then(|| qcn::ReactionPointParams {
                 timer: q.timer,
                 byte_limit: q.byte_limit.0,
-                jitter: (q.jitter * 100.0).round() as u8,
+                jitter: (q.jitter * 1e6).round() as u32,
                 threshold: q.threshold,
                 ai_rate: q.ai_rate.0,
                 hai_rate: q.hai_rate.0,

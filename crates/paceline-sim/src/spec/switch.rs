@@ -368,7 +368,7 @@ impl Switch {
             set_point: self.qcn.set_point.0 as u32,
             weight_q10: (self.qcn.weight * 1024.0).round() as u32,
             sample_base: self.qcn.sample_base.0 as u32,
-            jitter: (self.qcn.jitter * 100.0).round() as u8,
+            jitter: (self.qcn.jitter * 1e6).round() as u32,
             quantiser: match self.qcn.quantiser {
                 Quantiser::Proportional => congestion_point::Quantiser::Proportional,
                 Quantiser::TopBits => congestion_point::Quantiser::TopBits,

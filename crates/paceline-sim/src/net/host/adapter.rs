@@ -188,6 +188,8 @@ pub(crate) struct Adapters {
     seed: u64,
     /// The largest buffer that was asked for so far, bytes.
     asked: u64,
+    /// What limiters have used ([`ReactionPoint::used`]) that are others' now, or another part's.
+    used: u8,
     /// Rate of each NIC's link.
     rates: Vec<BitsPerSec>,
     /// What each adapter holds at most, bytes: its buffer, and at least what the link carries while frames are on their way down, which
@@ -223,6 +225,7 @@ impl Adapters {
             all: vec![adapter; rates.len()],
             seed: scenario.seed,
             asked: 0,
+            used: 0,
             rates: rates.to_vec(),
             room: rates.iter().map(|rate| config.buffer.0.max(carried(*rate, config.down) + 2 * largest)).collect(),
             overhead: scenario.framing.wire_overhead,
@@ -248,6 +251,13 @@ impl Adapters {
     /// Takes over what another part has seen, for records.
     pub(crate) fn absorb(&mut self, other: &Self) {
         self.asked = self.asked.max(other.asked);
+        self.used |= other.used();
+    }
+
+    /// What limiters have used.
+    pub(crate) fn used(&self) -> u8 {
+        let limiters = self.all.iter().flat_map(|a| &a.limiters);
+        limiters.fold(self.used, |used, l| used | l.point.used())
     }
 
     /// Frames that a transport may have for the link from `at` on.
@@ -280,7 +290,10 @@ impl Adapters {
         let departs_at = point.next_departure().0;
         let number = adapter.idle.pop().unwrap_or(adapter.limiters.len() as u32);
         match adapter.limiters.get_mut(number as usize) {
-            Some(l) => (l.key, l.point, l.departs_at) = (key, point, departs_at),
+            Some(l) => {
+                self.used |= l.point.used();
+                (l.key, l.point, l.departs_at) = (key, point, departs_at);
+            }
             None => adapter.limiters.push(Limiter { key, point, departs_at, frames: VecDeque::new() }),
         }
         adapter.by_key.insert(key, number);

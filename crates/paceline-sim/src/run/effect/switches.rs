@@ -1,5 +1,6 @@
 //! Settings of switches: buffers, pauses, marks, what is cut and what is dropped.
 
+use paceline_proto::qcn::reaction_point;
 use paceline_proto::transport::express_pass::DATA_PRIORITY;
 
 use super::{Seen, those};
@@ -220,6 +221,27 @@ pub(super) fn notifications(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut 
             ("switch.qcn.sample_base", switch.qcn.sample_base <= default.qcn.sample_base),
         ]);
         note(&settings, "no frame that was sampled found a queue above the set point");
+    } else if let Some(adapters) = net.adapters.as_ref().filter(|_| !to_window) {
+        for (field, bit, why) in [
+            ("ai_rate", reaction_point::ACTIVE, "no limiter came to active increase below its link's rate"),
+            ("hai_rate", reaction_point::HYPER, "no limiter came to hyper-active increase below its link's rate"),
+            ("stages", reaction_point::STAGES, "no limiter's target rose where these differ"),
+            ("keep_target", reaction_point::FIRST_STAGE, "no notification met a limiter in its first byte stage"),
+            (
+                "clamp_target",
+                reaction_point::CLAMP,
+                "no limiter's first stage ended with a target above ten times its rate",
+            ),
+            (
+                "start_above_set_point",
+                reaction_point::BELOW_SET_POINT,
+                "every notification to a limiter at rest told of a queue above the set point",
+            ),
+        ] {
+            if adapters.used() & bit == 0 {
+                note(&format!("host.qcn.{field}"), why);
+            }
+        }
     }
 }
 
