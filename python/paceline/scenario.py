@@ -3394,7 +3394,7 @@ class Ndp(Section):
 
     first_window: Literal["auto"] | int = "auto"
     """Packets of the first window: base RTT times rate of the fastest host links, and 8 more if
-    switches trim; or so many. Range [0, 1000000]. Source: NDP, sec. 3.2 and 6: 30 packets, 23 in
+    switches trim; or so many. Range [1, 1000000]. Source: NDP, sec. 3.2 and 6: 30 packets, 23 in
     incasts; a round trip and 8 packets on faster networks.
     """
 

@@ -184,7 +184,7 @@ pub fn hpcc(
             }
         };
         let prepared = reference::Prepared::read(&config_path, options)?;
-        let warnings = prepared.warnings.clone();
+        let mut warnings = prepared.warnings.clone();
         let total = prepared.flow_count as u64;
         let summary = prepared.run(&mut |p| {
             reporter.tick(&Snapshot {
@@ -197,6 +197,7 @@ pub fn hpcc(
                 ..Snapshot::default()
             })
         })?;
+        warnings.extend(summary.without_effect.iter().map(|clause| format!("no effect: {clause}")));
         Ok((summary, warnings))
     });
     reporter.finish()?;

@@ -36,6 +36,7 @@ use crate::scenario::{
 };
 use crate::workload::FlowTable;
 
+mod effect;
 mod export;
 mod notices;
 mod outputs;
@@ -77,6 +78,8 @@ pub struct Prepared {
     pub flows: FlowTable,
     /// How many.
     pub flow_count: usize,
+    /// Bytes of the smallest packet of data.
+    smallest: u64,
     /// What the user should know: odd counts, keys without effect.
     pub warnings: Vec<String>,
     /// What concerns the reference's hosts and wires only.
@@ -109,6 +112,8 @@ pub struct Summary {
     pub hops: (u64, u64),
     /// Packets dropped.
     pub drops: u64,
+    /// Keys that changed nothing, by what happened, one clause per reason: `KEY, KEY: why`.
+    pub without_effect: Vec<String>,
 }
 
 /// Largest configuration.
@@ -172,12 +177,15 @@ impl Prepared {
         }
         let reference =
             ReferenceOptions { ack_interval: config.l2_ack_interval.into(), chunk: config.l2_chunk_size.into(), links };
+        let last = |row: &flow::FlowRow| u64::from(scenario.framing.split(row.bytes).1);
+        let smallest = rows.iter().map(last).min().unwrap_or(0);
         Ok(Self {
             scenario,
             reference,
             traced,
             first_ends,
             flow_count: flows.len(),
+            smallest,
             flows: FlowTable::new(flows),
             warnings,
             config,
@@ -251,6 +259,7 @@ impl Prepared {
             return Err(RunError::Unsound(why));
         }
         let c = &net.counters;
+        let without_effect = effect::without_effect(config, net, ending == Ending::Completed, self.smallest);
         Ok(Summary {
             ending,
             end: Time(end),
@@ -259,6 +268,7 @@ impl Prepared {
             events: c.events,
             hops: net.hops(),
             drops: c.drops_buffer + c.drops_wire + c.drops_link_down,
+            without_effect,
         })
     }
 }

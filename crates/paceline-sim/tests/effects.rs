@@ -676,6 +676,22 @@ fn settings_that_nothing_comes_of_are_named() {
     }
 }
 
+/// A link that fails after the last flow has ended changes nothing; where flows have not ended when the run stops, it may.
+#[test]
+fn failures_are_named_only_after_all_flows() {
+    let run = |name: &str, bytes: &str| {
+        let text = format!(
+            "[topology]\nkind = 'star'\nhosts = 4\nhost_rate = '25Gbps'\n[schemes.s]\ncc = 'hpcc'\n[run]\nstop = '400us'\n[[failures]]\n\
+             link = ['host2', 'tor0']\ndown = '90us'\n[[workloads]]\nkind = 'flows'\nrows = [{{ src = 0, dst = 1, bytes = '9KB' }}, \
+             {{ src = 2, dst = 3, bytes = '{bytes}' }}]\n"
+        );
+        Bench::new(&format!("failures-{name}"), text).ran.without_effect
+    };
+    let [after, amid] = [run("after", "9KB"), run("amid", "9MB")];
+    assert!(names(&after, "failures"), "{after:?}");
+    assert!(!names(&amid, "failures"), "{amid:?}");
+}
+
 /// Settings that another one leaves without meaning: whoever turns them compares runs that are the same, and is told so.
 #[test]
 fn settings_that_another_one_rules_out_are_named() {

@@ -288,6 +288,42 @@ fn flows_without_a_path_are_told() {
     assert!(!notices.contains("LINK_DOWN"), "{notices}");
 }
 
+/// Keys that changed nothing by what happened are told after the run, and those that may have are not: else who turns one compares
+/// files that are the same for a reason that nobody names.
+#[test]
+fn keys_without_effect_in_a_run_are_told() {
+    let one = ["0 3 3 4000 2.0"];
+    let many = ["0 3 3 2000100 2.0", "1 3 3 2000000 2.0", "2 3 3 2000000 2.0"];
+    let said = |name: &str, changes: &str, flows: &[&str]| {
+        let folder = laid_out(&format!("told-{name}"), changes, &star(4, "100Gbps"), flows);
+        let prepared = Prepared::read_in(&folder, Path::new("config.txt"), Options::default()).unwrap();
+        prepared.run(&mut |_| true).unwrap().without_effect.join("\n")
+    };
+    for (key, changes, quiet, busy) in [
+        ("L2_ACK_INTERVAL", "CC_MODE 3;L2_ACK_INTERVAL 900", &one[..], &many[..]),
+        ("ERROR_RATE_PER_LINK", "CC_MODE 3;ERROR_RATE_PER_LINK 0.001", &one, &many),
+        ("LINK_DOWN", "CC_MODE 3;LINK_DOWN 400 0 4", &one, &["0 3 3 9000000 2.0"]),
+        ("EWMA_GAIN", "CC_MODE 8;KMIN_MAP 1 100000000000 10;KMAX_MAP 1 100000000000 20", &one, &many),
+        (
+            "RATE_HAI",
+            "CC_MODE 1;KMIN_MAP 1 100000000000 10;KMAX_MAP 1 100000000000 20;RP_TIMER 20;FAST_RECOVERY_TIMES 1",
+            &one,
+            &many,
+        ),
+    ] {
+        let [idle, used] =
+            [("quiet", quiet), ("busy", busy)].map(|(name, flows)| said(&format!("{key}-{name}"), changes, flows));
+        assert!(idle.contains(key), "{key}: {idle}");
+        assert!(!used.contains(key), "{key}: {used}");
+    }
+    // In a star every pair is as far apart as any other; with a host further away they are not.
+    assert!(said("uniform", "CC_MODE 3;GLOBAL_T 0", &one).contains("GLOBAL_T"));
+    let folder = laid_out("told-far", "CC_MODE 3;GLOBAL_T 0", &row(3), &["0 1 3 4000 2.0"]);
+    let prepared = Prepared::read_in(&folder, Path::new("config.txt"), Options::default()).unwrap();
+    let told = prepared.run(&mut |_| true).unwrap().without_effect;
+    assert!(told.iter().all(|clause| !clause.contains("GLOBAL_T")), "{told:?}");
+}
+
 /// The first sample of the queues is in the list of events before the end of the run: at the same instant it is still taken.
 #[test]
 fn the_first_sample_may_be_the_last_event() {

@@ -170,6 +170,9 @@ const TIME_BITS: u32 = 40;
 const SEQ_MASK: u32 = (1 << (64 - TIME_BITS)) - 1;
 
 impl Stamp {
+    /// Round trips from this time on cannot be told from such that are shorter by it.
+    pub const LONGEST: Duration = Duration(1 << TIME_BITS);
+
     /// The stamp of credit `seq` sent at `at`.
     #[inline]
     pub fn new(seq: u32, at: Time) -> Self {

@@ -1,6 +1,7 @@
 //! Warnings that take the network to see: what is allowed but gives results that are probably not meant.
 
 use paceline_proto::telemetry::{LONGEST_LIFE, MAX_HOPS};
+use paceline_proto::transport::express_pass::Stamp;
 use paceline_proto::units::{BitsPerSec, Bytes, Duration};
 
 use super::Build;
@@ -33,6 +34,13 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
             out.push(format!(
                 "schemes.{name} never slows down: a round trip ({base:#}) is no shorter than the time in which telemetry's clock comes round \
                  ({LONGEST_LIFE:#}), so that no probe can be compared with the one before"
+            ));
+        }
+        if matches!(cc, Control::ExpressPass(_)) && base >= Stamp::LONGEST {
+            out.push(format!(
+                "schemes.{name}: a round trip ({base:#}) is no shorter than the time in which the stamps of credits come round ({:#}): receivers \
+                 take round trips for shorter ones",
+                Stamp::LONGEST
             ));
         }
         let rdma = !cc.is_tcp() && !cc.is_udp() && !cc.is_message_transport();

@@ -15,7 +15,7 @@ mod keys;
 mod value;
 mod write;
 
-pub use effect::without_effect;
+pub use effect::{why, without_effect};
 pub use keys::{KEYS, nearest_key};
 use value::Value;
 

@@ -18,8 +18,8 @@ pub fn without_effect(config: &HpccConfig) -> Vec<String> {
     reasons.into_iter().map(|(why, keys)| format!("{}: {why}", keys.join(", "))).collect()
 }
 
-/// Why `key` has no effect; `None` when it has one.
-pub(super) fn why(config: &HpccConfig, key: &str) -> Option<String> {
+/// Why `key` has no effect in its mode; `None` when it may have one.
+pub fn why(config: &HpccConfig, key: &str) -> Option<String> {
     use CcMode::{Dcqcn, Dctcp, Hpcc, HpccPint, Timely};
     let mode = config.cc_mode;
     let when = |idle: bool, why: &str| idle.then(|| why.to_string());

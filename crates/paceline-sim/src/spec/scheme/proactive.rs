@@ -154,7 +154,7 @@ section! {
         /// (`switch.selective_drop`).
         first_rtt: FirstRtt = "burst", from "NDP, SIGCOMM 2017, sec. 3.2; Aeolus, SIGCOMM 2020, sec. 3";
         /// Packets of the first window: base RTT times rate of the fastest host links, and 8 more if switches trim; or so many.
-        first_window: AutoCount = "auto", in "[0, 1000000]", from "NDP, sec. 3.2 and 6: 30 packets, 23 in incasts; a round trip and 8 packets on faster networks";
+        first_window: AutoCount = "auto", in "[1, 1000000]", from "NDP, sec. 3.2 and 6: 30 packets, 23 in incasts; a round trip and 8 packets on faster networks";
         /// Time between two pulls of a host, in full packets on its link.
         pull_spacing: f64 = 1.0, in "[0.1, 10]", from "NDP, sec. 3.2; htsim: 1/0.99";
         /// A packet without an answer for this long is lost; a sender that hears nothing this long sends a packet unasked.
