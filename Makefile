@@ -25,6 +25,7 @@ BENCH_SOURCES := $(if $(wildcard benches/Cargo.toml),$(shell find benches -print
 
 STAMP_VENV := $(VENV)/.stamp-venv
 STAMP_PACKAGES := $(VENV)/.stamp-packages
+STAMP_EXTRAS := $(VENV)/.stamp-extras
 STAMP_ENGINE := $(VENV)/.stamp-engine
 STAMP_BENCH := $(if $(BENCH_SOURCES),$(VENV)/.stamp-bench)
 
@@ -60,6 +61,11 @@ test: $(STAMP_PACKAGES) ## Runs all tests, of Rust and of Python
 	  $(MAKE) setup; engine=$$?; wait $$tests && exit $$engine
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked --quiet
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
+
+# Apart from .venv's own packages: where pyarrow is installed every run writes its tables as Parquet, too.
+.PHONY: extras
+extras: setup $(STAMP_EXTRAS) ## Runs the tests of tables with pandas, Polars and pyarrow, which users install themselves
+	PYTHONPATH=$(VENV)/extras $(BIN)/python -m pytest --numprocesses 0 tests/test_dictionary.py tests/test_results.py tests/test_sweep_table.py
 
 # New cases each time, and many of them.
 .PHONY: fuzz
@@ -113,9 +119,12 @@ format: setup ## Formats all sources
 	$(BIN)/ruff format --quiet
 
 .PHONY: lock
-lock: ## Renews requirements.lock and Cargo.lock; the only target that needs uv
+lock: ## Renews requirements.lock, requirements-extras.lock and Cargo.lock; the only target that needs uv
 	uv pip compile --quiet --universal --python-version $(PYTHON_MINIMUM) --upgrade --extra dev --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --output-file requirements.lock pyproject.toml
+	uv pip compile --quiet --universal --python-version $(PYTHON_MINIMUM) --upgrade --extra pandas --extra polars --extra pyarrow \
+	  --constraint requirements.lock $$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements.lock | sort -u) \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate --output-file requirements-extras.lock pyproject.toml
 	$(CARGO) update
 
 .PHONY: clean
@@ -141,6 +150,13 @@ $(STAMP_VENV): | tools
 $(STAMP_PACKAGES): requirements.lock $(STAMP_VENV)
 	@echo 'make: installing the Python packages of requirements.lock'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r requirements.lock
+	@touch $@
+
+$(STAMP_EXTRAS): requirements-extras.lock $(STAMP_PACKAGES)
+	@echo 'make: installing pandas, Polars and pyarrow'
+	@rm -rf $(VENV)/extras
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --require-hashes \
+	  --target $(VENV)/extras -r requirements-extras.lock
 	@touch $@
 
 # maturin tells at length what it does; that is shown when it fails.
