@@ -234,6 +234,7 @@ impl Connection {
     /// A segment arrives. `int`: the telemetry a reflected probe brings, else empty.
     pub fn on_segment(&mut self, cx: Context<'_>, now: Time, segment: &Segment, int: &[IntHop]) -> Outcome {
         let mut outcome = Outcome::default();
+        self.tx.last_heard = now;
         match self.state {
             State::Closed | State::Failed => return outcome,
             State::Listen => self.on_syn(cx, segment),

@@ -196,6 +196,9 @@ pub struct Params {
     pub undo_early_ack: bool,
     /// After an RTO without sending start again from the initial window (RFC 5681, section 4.1).
     pub idle_restart: bool,
+    /// Idle is who has received nothing for an RTO, not who has sent nothing (FreeBSD of 2011): an answer goes in the whole window
+    /// however long ago the last one was, since the question has just come.
+    pub idle_by_receipt: bool,
     /// The window grows only while it is what limits the sender: not when the application has nothing more to send, or a buffer is smaller
     /// (RFC 9438, section 5.8; RFC 7661; Linux). Without, FreeBSD's rule: while it is not above the peer's.
     pub grow_used: bool,
@@ -249,6 +252,7 @@ impl Params {
             rescue: true,
             undo_early_ack: false,
             idle_restart: true,
+            idle_by_receipt: false,
             grow_used: true,
             nagle: false,
             burst: 1,
@@ -275,6 +279,7 @@ impl Params {
             freebsd_ecn: true,
             impatient: false,
             freebsd_recovery: true,
+            idle_by_receipt: true,
             rearm_on_retransmit: true,
             undo_early_ack: true,
             grow_used: false,

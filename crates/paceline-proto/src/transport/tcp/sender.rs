@@ -45,6 +45,8 @@ pub struct Sender {
     pub buffer: u64,
     /// When data last left.
     pub last_sent: Time,
+    /// When a segment last came.
+    pub last_heard: Time,
     /// The one segment being timed.
     pub timed: Option<Timed>,
     /// What FreeBSD's Vegas has timed; empty for all others.
@@ -66,6 +68,7 @@ impl Sender {
             wl: (0, 0),
             buffer: params.send_buffer.initial,
             last_sent: Time(0),
+            last_heard: Time(0),
             timed: None,
             marked: Marked::default(),
         }

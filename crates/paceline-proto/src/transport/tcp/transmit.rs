@@ -140,11 +140,16 @@ impl Connection {
         }
     }
 
-    /// RFC 5681, section 4.1.
+    /// RFC 5681, section 4.1; as FreeBSD asks with `idle_by_receipt`.
     fn restart_after_idle(&mut self, cx: Context<'_>, now: Time) {
         if cx.tcp.idle_restart && self.tx.flight() == 0 && self.tx.has_new() {
-            let idle = Duration(now.0.saturating_sub(self.tx.last_sent.0));
-            if idle > self.rto.timeout(&cx.tcp.rto) {
+            let (since, timeout) = (|last: Time| Duration(now.0.saturating_sub(last.0)), self.rto.timeout(&cx.tcp.rto));
+            let was_idle = if cx.tcp.idle_by_receipt {
+                since(self.tx.last_heard) >= timeout
+            } else {
+                since(self.tx.last_sent) > timeout
+            };
+            if was_idle {
                 self.cc.on_idle(cx.cc, cx.tcp.initial_window.bytes(cx.cc.mtu));
                 self.apply_limits(cx);
             }

@@ -32,6 +32,7 @@ fn stacks() -> impl Strategy<Value = Params> {
             impatient: b[9],
             rearm_on_retransmit: b[10],
             idle_restart: b[11],
+            idle_by_receipt: b[6],
             delayed_ack: crate::transport::tcp::DelayedAck {
                 segments: delack,
                 timer: Duration::from_us(300),
