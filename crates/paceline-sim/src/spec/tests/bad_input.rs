@@ -225,6 +225,8 @@ const WORKLOADS: &[Mistake] = &[
     Mistake { text: "kind = \"poisson\"\nclass = 0\n", line: 2, field: "class", value: Some("0"), problem: "out of range", allowed: "1 to 7" },
     Mistake { text: "kind = \"poisson\"\nsizes = { file = \"x\", sampling = \"steps\" }\n", line: 2, field: "sizes",
         value: Some("{file = \"x\", sampling = \"steps\"}"), problem: "sampling: unknown word, did you mean \"step\"?", allowed: "a table with file, sampling" },
+    Mistake { text: "kind = \"poisson\"\nsizes = \"data/x.cdf\"\n", line: 2, field: "sizes", value: Some("\"data/x.cdf\""),
+        problem: "not a name, did you mean { file = \"data/x.cdf\" }?", allowed: "a table with file" },
     Mistake { text: "kind = \"poisson\"\nsizes = \"0B\"\n", line: 2, field: "sizes", value: Some("\"0B\""), problem: "out of range", allowed: "1B to 1TiB" },
     Mistake { text: "kind = \"poisson\"\nscheme = \"one\"\nduration = \"1ms\"\nhosts = [\"0-16\"]\n", line: 4, field: "hosts", value: Some("[\"0-16\"]"),
         problem: "no such host", allowed: "0 to 15" },

@@ -54,6 +54,11 @@ impl Value for Sizes {
             Item::Text(text) if text.starts_with(|c: char| c.is_ascii_digit() || c == '.') => {
                 Bytes::read(node).map(Sizes::Fixed)
             }
+            // No distribution has such a name.
+            Item::Text(text) if text.contains(['/', '.']) => {
+                let file = crate::spelling::clip(text);
+                Err(Wrong::Problem(format!("not a name, did you mean {{ file = {file:?} }}?")))
+            }
             Item::Text(_) => Name::read(node).map(Sizes::Builtin),
             _ => Err(Wrong::Type),
         }
