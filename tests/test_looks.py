@@ -141,6 +141,19 @@ def test_rows_of_charts_say_the_same_name_alike() -> None:
     assert names == ["y (log scale)", "", "y (log scale)", ""]
 
 
+def test_axes_that_begin_at_different_values_share_no_number() -> None:
+    """H1 wrote the beginning of its first axis beside all others, which begin lower."""
+
+    def name(*least: float) -> str:
+        lines = [multiples.Chart("", {"HPCC": ([1, 2], [low, 10.0])}, "x", "y", scale="linear") for low in least]
+        return multiples.charts([lines]).axes[0].get_ylabel()
+
+    assert name(8.0) == name(8.0, 8.0) == "y\n(axis from 7.88)"
+    assert name(8.0, 9.0) == "y\n(axes truncated)"
+    assert name(8.0, 1.0) == "y\n(some axes truncated)"
+    assert name(1.0, 2.0) == "y"
+
+
 def test_all_switch_ports_look_like_none_of_the_busiest() -> None:
     """The curve had the colour of the second of four ports and the dashes of the fourth."""
     ports = [plot.look(i) for i in range(4)]
@@ -343,6 +356,11 @@ def test_curves_that_lie_on_one_another_are_all_seen() -> None:
     at = np.arange(10) * 1_000_000
     lines = plot.timeline(dict.fromkeys(("NDP", "NDP + Aeolus"), (at, x % 3)), "Flows under way").axes[0].get_lines()
     assert lines[0].get_linewidth() > lines[1].get_linewidth()
+    # Dashes that grew with the width left out whole pieces of a curve.
+    thin, wide = (overlap.line((0, (5, 1.6)), 0.9, wider) for wider in (1.0, 3.7))
+    assert "linestyle" not in thin
+    assert wide["linestyle"][1][1] * wide["linewidth"] == pytest.approx(1.6 * 0.9)
+    assert overlap.line("-", 0.9, 3.7)["linestyle"] == "-"
 
 
 def _times() -> Sample:

@@ -264,7 +264,8 @@ def _steps(
     for i, (label, (x, y)) in enumerate(curves.items()):
         own: dict[str, Any] = looks[label].curve | {"linewidth": _LINE, "zorder": 3 + 0.01 * i}
         dots = looks[label].dots if len(curves) > 1 else {}
-        ax.step(x, y, where="post", **own | overlap.line(_LINE, wider[i]), label=clean_label(label), gid=f"curve-{i}")
+        drawn = own | overlap.line(own["linestyle"], _LINE, wider[i])
+        ax.step(x, y, where="post", **drawn, label=clean_label(label), gid=f"curve-{i}")
         at = _marks(x, y, (i + 0.5) / len(curves), log)
         if dots and len(at):
             ax.plot(x[at], y[at], **own | dots | {"linestyle": "none"}, gid=f"marks-{i}")

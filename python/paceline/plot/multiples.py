@@ -5,7 +5,7 @@ Figures are made as those of :mod:`paceline.plot`, which saves them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -91,12 +91,13 @@ def charts(
     figure = blank(0.35 + 1.8 * max(len(rows), 1), columns)
     figure = rows_apart(figure) if len(rows) > 1 else figure
     handles: dict[str, Any] = {}
-    names: dict[str, str] = {}
+    names: dict[str, set[str]] = {}
     for i, row in enumerate(rows):
         for j, chart in enumerate(row):
             ax = figure.add_subplot(len(rows), wide, i * wide + j + 1)
             handles |= _draw(ax, chart, looks)
-            names[chart.ylabel] = max(names.get(chart.ylabel, ""), ax.get_ylabel(), key=len)
+            if not chart.is_empty:
+                names.setdefault(chart.ylabel, set()).add(ax.get_ylabel())
             if j and chart.ylabel == row[0].ylabel:
                 ax.set_ylabel("")
             below = rows[i + 1] if i + 1 < len(rows) else ()
@@ -106,7 +107,7 @@ def charts(
     for ax, chart in zip(figure.axes, (chart for row in rows for chart in row), strict=True):
         # In a row a name is said once. It says what holds for any of the axes that have it.
         if ax.get_ylabel():
-            ax.set_ylabel(names[chart.ylabel])
+            ax.set_ylabel(_said_once(chart.ylabel, names.get(chart.ylabel, set())))
     figure.align_ylabels()
     published = {label for row in rows for chart in row for label in chart.published}
     held = [label for label in labels if label in published]
@@ -115,6 +116,14 @@ def charts(
     told = [*map(clean_label, labels), *(f"published: {clean_label(label)}" for label in held)]
     legend(figure, drawn, told, room=round(70 * columns))
     return figure
+
+
+def _said_once(name: str, found: Collection[str]) -> str:
+    """The name of several axes that have it, each of which says more in ``found``: what holds for any of them."""
+    begins = [one for one in found if "\n" in one]
+    if len(found) < 2 or not begins:
+        return max(found, key=len, default=name)
+    return f"{name}\n({'some axes' if len(begins) < len(found) else 'axes'} truncated)"
 
 
 def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
@@ -129,7 +138,7 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         seen = np.isfinite(ys)
         own = looks[label].marked | {"markersize": 2.6, "linewidth": 0.9, "zorder": 3 + 0.01 * i}
         handles[label] = Line2D([], [], **own, label=clean_label(label))
-        beneath = overlap.line(0.9, wider[i]) | {"markersize": 2.6 + 1.3 * (wider[i] - 1)}
+        beneath = overlap.line(own["linestyle"], 0.9, wider[i]) | {"markersize": 2.6 + 1.3 * (wider[i] - 1)}
         if not seen.any():  # a line without points has no extent that a layout could take in
             continue
         ax.plot(xs[seen], ys[seen], clip_on=False, label=clean_label(label), **own | beneath)

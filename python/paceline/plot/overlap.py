@@ -41,9 +41,17 @@ def widths(curves: Sequence[Points], *, log: bool = False, steps: bool = False) 
     return [1.0 + WIDER * min(count, DEEPEST) for count in above]
 
 
-def line(width: float, wider: float) -> dict[str, Any]:
-    """How a line of this width is drawn: one that others hide wider, and pale, as those above may have its colour."""
-    return {"linewidth": width * wider} | ({"alpha": PALE} if wider > 1 else {})
+def line(dashes: Any, width: float, wider: float) -> dict[str, Any]:
+    """How a line of this width is drawn: one that others hide wider, and pale, as those above may have its colour.
+
+    Its dashes and gaps keep their lengths, which count in widths: longer ones would leave out pieces of the curve.
+    """
+    if wider <= 1:
+        return {"linewidth": width}
+    if not isinstance(dashes, str):
+        offset, lengths = dashes
+        dashes = (offset / wider, tuple(length / wider for length in lengths))
+    return {"linewidth": width * wider, "linestyle": dashes, "alpha": PALE}
 
 
 def _finite(curve: Points, log: bool) -> tuple[F8, F8]:

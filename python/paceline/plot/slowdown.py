@@ -161,7 +161,7 @@ def _slowdown_panel(
         line = {
             **own,
             **pale,
-            **overlap.line(LINE, wider[i]),
+            **overlap.line(own["linestyle"], LINE, wider[i]),
             "zorder": 3 + 0.01 * i,
             "clip_on": False,
             "gid": f"{name}curve-{i}",

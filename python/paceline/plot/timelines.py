@@ -166,7 +166,7 @@ def timeline(
     wider = overlap.widths([_thinned(*one) for one in series.values()], steps=True)
     for (label, (time, value)), wide in zip(series.items(), wider, strict=True):
         own: dict[str, Any] = {"color": looks[label].color, "linestyle": looks[label].line if dashes else "-"}
-        own |= overlap.line(0.9 if dashes else 0.7, wide)
+        own |= overlap.line(own["linestyle"], 0.9 if dashes else 0.7, wide)
         if whole and dense(value):
             x, y, low, high = _binned(time, value)
             ax.fill_between(x, low, high, step="post", color=own["color"], alpha=0.22, linewidth=0)
@@ -312,6 +312,7 @@ def flow_timelines(
         bottom = k + wide >= len(flows)  # nothing below it
         time_axis(ax, start, end, name=False)
         ax.tick_params(labelbottom=bottom)
+    figure.align_ylabels()
     figure.supxlabel(f"Simulated time ({time_unit(end)[0]})", fontsize=7.5)
     names = {0: " or ".join(rates).lower(), 1: "window"}
     if windows:
