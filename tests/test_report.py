@@ -16,9 +16,11 @@ from paceline import analysis, plot
 from paceline.plot.style import TWO_COLUMNS
 from paceline.report import figures_table, slowdown_table, write_report
 from paceline.report.head import notice_text, schemes
+from paceline.report.origin import parameters, provenance
 from paceline.report.page import Page as ReportPage
 from paceline.results import FLOW_RECORD, STATUS, Results
 from paceline.results.queue_levels import busiest_ports, waiting
+from paceline.tables import Cell
 from paceline.timeline import write_timeline
 from paceline.words import percent
 
@@ -108,6 +110,22 @@ def test_captions_of_samples_say_how_far_these_are_apart(tmp_path: Path) -> None
     folder = write_run(tmp_path / "r", flows=50, series_interval_ps=4 * 10**9)
     text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
     assert re.search("Bytes waiting over time at [^.]*, a sample every 4 ms[.]", text)
+    runs = [folder, write_run(tmp_path / "s", flows=50, name="other")]
+    text = Page(write_report(runs, tmp_path / "both.html", paper_figures=False).read_text()).text
+    assert "other: bytes waiting over time at the busiest ports. All runs have" in text
+
+
+def test_a_comparison_says_once_what_its_runs_have_in_common(tmp_path: Path) -> None:
+    """Four runs of a scenario with four schemes had a table of 16 rows, four of them different."""
+    folders = [write_run(tmp_path / name, flows=50, name=name, schemes=("hpcc",)) for name in ("a", "b")]
+    page = ReportPage([Results.load(folder) for folder in folders], "line_rate", "sender")
+    (schemes_of_runs,) = parameters(page).tables
+    assert [row[0].text for row in schemes_of_runs.rows] == ["all\N{NO-BREAK SPACE}runs"]
+    (origin,) = provenance(page).tables
+    facts = {(row[0].text, row[1].text) for row in origin.rows}
+    assert ("all\N{NO-BREAK SPACE}runs", "Seed") in facts
+    apart = page.by_run("", ("What",), [(Cell("a"), Cell("x")), (Cell("a"), Cell("y")), (Cell("b"), Cell("y"))])
+    assert [tuple(cell.text for cell in row) for row in apart.rows] == [("all\N{NO-BREAK SPACE}runs", "y"), ("a", "x")]
 
 
 def test_what_is_folded_is_printed(hostile: Path) -> None:

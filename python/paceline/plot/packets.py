@@ -106,6 +106,7 @@ def packet_sequences(flows: Mapping[str, PacketSequence], *, span: tuple[float, 
         ax.set_ylim(bottom=0)
         time_axis(ax, start, end, name=False)
         ax.tick_params(labelbottom=k + wide >= len(flows))  # nothing below it
+    figure.align_ylabels()
     figure.supxlabel(f"Simulated time ({time_unit(end)[0]})", fontsize=7.5)
     order = [name for name in (*_NAMES.values(), "acknowledged") if name in handles]
     legend(figure, [handles[name] for name in order], order)

@@ -111,9 +111,20 @@ class Page:
         return PageFigure.of(figure, name, caption, as_files=self.as_files)
 
     def by_run(self, caption: str, head: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> Table:
-        """A table of words whose first column names the run, left out when there is only one."""
+        """A table of words whose first column names the run, left out when there is only one.
+
+        What all runs have in common is said once, before what only some have.
+        """
         if self.alone:
             return Table(caption, head, [row[1:] for row in rows], prose=True)
+        having: dict[tuple[Cell, ...], set[str]] = {}
+        for label, *said in rows:
+            having.setdefault(tuple(said), set()).add(label.text)
+        common = [said for said, labels in having.items() if len(labels) == len(self.runs)]
+        rows = [
+            *((Cell("all\N{NO-BREAK SPACE}runs"), *said) for said in common),
+            *(row for row in rows if row[1:] not in common),
+        ]
         head = ("Run", *head) if any(head) else ("", *head)
         return Table(caption, head, rows, prose=True)
 

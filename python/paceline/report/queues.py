@@ -111,10 +111,11 @@ def _over_time(page: Page, recorded: Sequence[Mapping[str, Series]], places: Map
         if series:
             name = "queue_timeline" if page.alone else f"queue_timeline_{i + 1}"
             # A single curve has no legend.
-            caption = f"Bytes waiting over time at {'the busiest ports' if len(series) > 1 else next(iter(series))}"
+            where = "the busiest ports" if len(series) > 1 else next(iter(series))
+            caption = f"{'Bytes' if page.alone else f'{label}: bytes'} waiting over time at {where}"
             every = page.runs[i].summary["series_interval_ps"]
             caption += f", a sample every {format_time(every)}" if every else ""
-            caption += "." if page.alone else f", {label}. All runs have {axes}."
+            caption += "." if page.alone else f". All runs have {axes}."
             caption += " A port has the same colour in all." if shared and not page.alone else ""
             level = not page.alone or _alike([float(v.max()) for _, v in series.values() if len(v)])
             if page.alone and len(series) > plot.MOST_QUEUES:
