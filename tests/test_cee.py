@@ -294,6 +294,10 @@ def test_cases_come_back_from_their_runs_and_have_places_of_their_own() -> None:
     assert list(roundtrips.by_case(of_trips)) == trips
     for each in (crowds, trips):
         assert len({case.place("drops") for case in each}) == len({case.title for case in each}) == len(each)
+    # E12 told of a halo exchange that it does not run.
+    for program, told in (("cg", False), ("wrf", True)):
+        case = replace(pair[0], program=program)
+        assert any("halo" in remark for remark in programs.remarks({case.together: [case]})) == told
     both = Runs((*runs, *of_programs))
     assert both.having("program").runs == of_programs.runs
     assert both.lacking("program").runs == runs.runs

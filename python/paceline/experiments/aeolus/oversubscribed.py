@@ -21,7 +21,7 @@ from paceline.results import Results
 from paceline.scenario import Load, Poisson
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
 from paceline.tables import Cell, Table
-from paceline.words import in_words
+from paceline.words import headed, in_words
 
 SPINES: Final = {1: 8, 2: 4, 4: 2}
 """Spines by how many times the hosts of a leaf have what its uplinks carry: 8 hosts, one uplink to each spine."""
@@ -175,9 +175,9 @@ def _drawings(values: Values, bars: Mapping[Place, tuple[float, float]]) -> Iter
                 title: {float(ratio): bars[place] for ratio, place in by.items() if place in bars}
                 for title, by in places.items()
             }
-            names = ("Hosts' links over uplinks", "Lost, %")
+            names = ("Hosts' links over uplinks", "Lost (%)")
             ticks = {float(ratio): f"{ratio} to 1" for ratio in ratios}
-            title = f"{of.title}, {words}"
+            title = headed(f"{of.title}, {words}")
             row.append(multiples.Chart(title, curves, *names, ticks, scale="linear", log_x=True, intervals=around))
         rows.append(row)
     caption = (

@@ -397,13 +397,13 @@ def _table(values: Values) -> Table:
     for place, after in zip(ran, counts, strict=True):
         variant, name = place
         cells = [Cell(_least(values, variant, name, what) + format_number(values[*place, what])) for what in parts]
-        # Losses of the warm-up in brackets: all schemes begin with full windows of many connections at once.
+        # Counts of the warm-up in brackets: all schemes begin with full windows of many connections at once.
         before = (values[*place, f"{what}_warmup"] for what in ("drops", "timeouts"))
         cells += [Cell(f"{text} ({count:,.0f})") for text, count in zip(after, before, strict=True)]
         rows.append((Cell(f"{STACKS[name].title}, {in_words(variant)}"), *cells))
     head = ("Scheme, variant", "Answered/s", "Mean QCT, µs", "p95, µs", "p99, µs", "Queue p50, KB", "p99, KB")
     more = ("Link busy, %", "Drops", "Timeouts")
-    caption = "The victim, and the bottleneck's queue, after the warm-up; in brackets what was lost during it"
+    caption = "The victim, and the bottleneck's queue, after the warm-up; in brackets the counts of the warm-up"
     return Table(caption, (*head, *more), rows)
 
 

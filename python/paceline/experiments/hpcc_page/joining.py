@@ -324,7 +324,7 @@ def _charts(runs: Runs) -> list[multiples.Chart]:
     drawings = {variant: _curves(runs, variant) for variant in ("default", "flows_16")}
     most = max(value for curves in drawings.values() for _, values in curves.values() for value in values)
     ticks = {place: f"{place:g}" for place in _TICKS}
-    names = ("Base RTTs since they arrive", "Queue, KB")
+    names = ("Base RTTs since they arrive", "Queue (KB)")
     titles = {variant: f"{VARIANTS[variant].flows - 1} flows join one" for variant in drawings}
     return [
         multiples.Chart(titles[variant], curves, *names, ticks, between=(_LEAST_KB, most), log_x=True)

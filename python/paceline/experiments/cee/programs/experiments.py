@@ -54,7 +54,9 @@ def _clocks(scale: Scale) -> Sequence[Point]:
 def _show_watched(runs: Runs, _scale: Scale) -> Shown:
     """What the ports show while programs run."""
     larger = "FT of a larger class: B at quick scale, C at paper scale, all messages of its transpose posted at once."
-    return Shown((), [programs.watched_table(programs.measure(runs))], [*programs.REMARKS, larger])
+    values = programs.measure(runs)
+    remarks = programs.setup_remarks(programs.watched_programs(values))
+    return Shown((), [programs.watched_table(values)], [*remarks, larger])
 
 
 def measure(runs: Runs) -> Values:

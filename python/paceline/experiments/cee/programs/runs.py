@@ -274,13 +274,20 @@ def table(values: Values, cases: Mapping[ProgramCase, Collection[ProgramCase]]) 
     return Table(caption, head, number_rows(rows))
 
 
-def remarks(cases: Collection[ProgramCase]) -> list[str]:
-    """What to know of the runs on a page."""
-    return [*REMARKS, *cells_remarks({case.cell for case in cases}, pfc=any(case.pfc for case in cases))]
+def remarks(cases: Mapping[ProgramCase, Collection[ProgramCase]]) -> list[str]:
+    """What to know of the runs on a page, given as those of :func:`by_case`."""
+    return [
+        *setup_remarks({case.program for each in cases.values() for case in each}),
+        *cells_remarks({case.cell for case in cases}, pfc=any(case.pfc for case in cases)),
+    ]
 
 
-REMARKS: Final = [
-    "One rank a host in an XGFT with full bisection and D-mod-k routes: 64 hosts at quick scale, 256 at paper scale. "
-    "NAS programs of class A (paper: B and C) with few iterations, 1 Gop/s a rank; a halo exchange like WRF's.",
-    "Slowdown: runtime over the least on any network with the same links of hosts (docs/mpi.md), computing included.",
-]
+def setup_remarks(programs: Collection[str]) -> list[str]:
+    """What to know of how these programs run."""
+    halo = "; a halo exchange like WRF's" if "wrf" in programs else ""
+    return [
+        "One rank a host in an XGFT with full bisection and D-mod-k routes: 64 hosts at quick scale, 256 at paper "
+        f"scale. NAS programs of class A (paper: B and C) with few iterations, 1 Gop/s a rank{halo}.",
+        "Slowdown: runtime over the least on any network with the same links of hosts (docs/mpi.md), computing "
+        "included.",
+    ]
