@@ -385,7 +385,7 @@ def test_tables_say_yes_and_no_and_have_units() -> None:
     beside |= {("red", "vegas", 1.0, 1.0, what): value for what, value in (("unanswered", 0.25), ("congested", 0.001))}
     text = queries.tables(beside, [QueryCase("red", "vegas", pfc=True, udp=True)])[0].markdown()
     assert "| Congested, of the ports' time |" in text
-    assert "| 2.50 | – | 25.0 % | – | – | – | – | 0.1 % |" in text
+    assert "| 2.50 | – | 25.0 % | – | – | – | – | 0.10 % |" in text
     distant: dict[Place, float] = {("distant", 100, "red", "vegas", "use"): 0.934}
     assert "| 93.4 % |" in roundtrips.table(distant, [roundtrips.Distant(100, "red", "vegas")]).markdown()
 

@@ -23,6 +23,7 @@ from paceline.tables import (
     Table,
     clean_label,
     format_alike,
+    format_share,
     format_size,
     format_time,
     group_tables,
@@ -30,6 +31,13 @@ from paceline.tables import (
     run_labels,
 )
 from paceline.words import percent
+
+
+def test_small_shares_have_two_digits_in_all_rows() -> None:
+    """A link was used for 0.3 % of the time beside others of 0.26 %, ports were congested for 0.8 % beside 0.55 %."""
+    shares = (0.00296, 0.0026, 0.000996, 1.4e-7, 0.00996, 0.5, 0.0, math.nan)
+    told = ["0.30 %", "0.26 %", "0.10 %", "0.000014 %", "1.0 %", "50.0 %", "0", "–"]
+    assert [format_share(share) for share in shares] == told
 
 
 def test_a_ratio_says_over_how_many_sizes_it_is(tmp_path: Path) -> None:

@@ -790,6 +790,9 @@ def test_a_verdict_at_tiny_is_muted_where_larger_runs_say_otherwise(tmp_path):
     board = write_scoreboard([judged], [], tmp_path, larger).read_text().partition('id="overview"')[2]
     assert board.index("fail on record") < board.index("pass at tiny")
     assert "3 pass (1 on record as fail at paper scale)" in counts_text(verdicts, larger)
+    # E16 had "– at quick".
+    none = record.at_larger_scale([record.Row("X1.p99", "quick", "undecided", "–")], Scale.TINY)
+    assert "no value at quick" in [cell.note for cell in verdict_table(verdicts, larger=none).rows[-1]]
     # With nothing on record there is nothing to lead.
     alone = write_experiment(judged, tmp_path).read_text()
     assert "on record have them" not in alone

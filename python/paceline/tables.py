@@ -63,14 +63,14 @@ def format_bytes(size_bytes: float) -> str:
 
 
 def format_share(share: float) -> str:
-    """A share in percent: 2.3 %, 0.12 %, 0.000014 %, 0; a dash for nan. Below 1 % with two digits, however small."""
+    """A share in percent: 2.3 %, 0.30 %, 0.000014 %, 0; a dash for nan. Below 1 % with two digits, however small."""
     if not math.isfinite(share):
         return "–"
     if share == 0 or share >= 0.00995:
         return percent(share) if share else "0"
     # Without a power of ten, which with a percent sign would be two factors to multiply; hardly any run counts more.
     digits = f"{share * 100:.2g}"
-    return f"{float(digits):.8f}".rstrip("0") + " %" if share >= 1e-9 else f"{digits} %"
+    return f"{float(digits):.{1 - math.floor(math.log10(float(digits)))}f} %" if share >= 1e-9 else f"{digits} %"
 
 
 def format_time(time_ps: float, digits: int = 3) -> str:

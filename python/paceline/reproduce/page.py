@@ -109,7 +109,8 @@ def _on_record(v: Verdict, larger: Larger) -> Cell:
     if row is None or v.verdict is Outcome.REPORT or (row.verdict, row.measured) == (v.verdict, shown(v.measured)):
         return Cell("")
     tone = row.verdict if row.verdict in _JUDGED and row.verdict != v.verdict else ""
-    return Cell(row.verdict, f"{_told(v, _number(row.measured))} at {row.scale}", tone)
+    value = _told(v, _number(row.measured))
+    return Cell(row.verdict, f"{'no value' if value == shown(None) else value} at {row.scale}", tone)
 
 
 def _counts(v: Verdict, larger: Larger) -> str:
