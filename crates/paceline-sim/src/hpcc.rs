@@ -259,7 +259,9 @@ impl Prepared {
             return Err(RunError::Unsound(why));
         }
         let c = &net.counters;
-        let without_effect = effect::without_effect(config, net, ending == Ending::Completed, self.smallest);
+        // Where queues are sampled for longer than flows last, the samples end the run.
+        let completed = c.finished == self.flow_count as u64;
+        let without_effect = effect::without_effect(config, net, completed, self.smallest);
         Ok(Summary {
             ending,
             end: Time(end),

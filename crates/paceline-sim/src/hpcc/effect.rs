@@ -20,8 +20,8 @@ const OF_MARKS: [&str; 9] = [
     "FAST_RECOVERY_TIMES",
 ];
 
-/// The keys the file gives that had no effect in this run, and why: `KEY, KEY: why`. `completed`: whether it ended with its last
-/// flow. `smallest`: bytes of the smallest packet of data.
+/// The keys the file gives that had no effect in this run, and why: `KEY, KEY: why`. `completed`: whether all flows have
+/// ended. `smallest`: bytes of the smallest packet of data.
 pub(super) fn without_effect(config: &HpccConfig, net: &Net, completed: bool, smallest: u64) -> Vec<String> {
     let mut out = Vec::new();
     let mut note = |keys: &[&str], reason: &str| {
