@@ -65,7 +65,7 @@ test: $(STAMP_PACKAGES) ## Runs all tests, of Rust and of Python
 # Apart from .venv's own packages: where pyarrow is installed every run writes its tables as Parquet, too.
 .PHONY: extras
 extras: setup $(STAMP_EXTRAS) ## Runs the tests of tables with pandas, Polars and pyarrow, which users install themselves
-	PYTHONPATH=$(VENV)/extras $(BIN)/python -m pytest --numprocesses 0 tests/test_dictionary.py tests/test_results.py tests/test_sweep_table.py
+	PYTHONPATH=$(VENV)/extras $(BIN)/python -m pytest --numprocesses 0 tests/test_dictionary.py tests/test_results.py
 
 # New cases each time, and many of them.
 .PHONY: fuzz
