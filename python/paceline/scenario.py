@@ -861,8 +861,8 @@ class Tcp(Section):
     """Duplicate ACKs that mean a loss. Range [1, 1000]. Source: RFC 5681."""
 
     idle_restart: bool = True
-    """Start again from the initial window after a timeout without sending. Source: RFC 5681,
-    sec. 4.1.
+    """Start again from the initial window after a timeout without sending; `stack = "freebsd"`:
+    without receiving. Source: RFC 5681, sec. 4.1.
     """
 
     burst: int = 1

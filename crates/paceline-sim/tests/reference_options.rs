@@ -294,26 +294,33 @@ fn flows_without_a_path_are_told() {
 fn keys_without_effect_in_a_run_are_told() {
     let one = ["0 3 3 4000 2.0"];
     let many = ["0 3 3 2000100 2.0", "1 3 3 2000000 2.0", "2 3 3 2000000 2.0"];
-    let said = |name: &str, changes: &str, flows: &[&str]| {
+    let run = |name: &str, changes: &str, flows: &[&str]| {
         let folder = laid_out(&format!("told-{name}"), changes, &star(4, "100Gbps"), flows);
         let prepared = Prepared::read_in(&folder, Path::new("config.txt"), Options::default()).unwrap();
-        prepared.run(&mut |_| true).unwrap().without_effect.join("\n")
+        let told = prepared.run(&mut |_| true).unwrap().without_effect.join("\n");
+        (told, fs::read_to_string(folder.join("fct.txt")).unwrap())
     };
-    for (key, changes, quiet, busy) in [
-        ("L2_ACK_INTERVAL", "CC_MODE 3;L2_ACK_INTERVAL 900", &one[..], &many[..]),
-        ("ERROR_RATE_PER_LINK", "CC_MODE 3;ERROR_RATE_PER_LINK 0.001", &one, &many),
-        ("LINK_DOWN", "CC_MODE 3;LINK_DOWN 400 0 4", &one, &["0 3 3 9000000 2.0"]),
-        ("EWMA_GAIN", "CC_MODE 8;KMIN_MAP 1 100000000000 10;KMAX_MAP 1 100000000000 20", &one, &many),
+    let said = |name: &str, changes: &str, flows: &[&str]| run(name, changes, flows).0;
+    let marks = "KMIN_MAP 1 100000000000 10;KMAX_MAP 1 100000000000 20";
+    for (key, value, other, changes, quiet, busy) in [
+        ("L2_ACK_INTERVAL", "900", "1", "CC_MODE 3", &one[..], &many[..]),
+        ("ERROR_RATE_PER_LINK", "0.001", "0", "CC_MODE 3", &one, &many),
+        ("LINK_DOWN", "400 0 4", "0 0 0", "CC_MODE 3", &one, &["0 3 3 9000000 2.0"]),
+        ("EWMA_GAIN", "0.00390625", "0.5", &format!("CC_MODE 8;{marks}"), &one, &many),
         (
             "RATE_HAI",
-            "CC_MODE 1;KMIN_MAP 1 100000000000 10;KMAX_MAP 1 100000000000 20;RP_TIMER 20;FAST_RECOVERY_TIMES 1",
+            "50Mb/s",
+            "9000Mb/s",
+            &format!("CC_MODE 1;{marks};RP_TIMER 20;FAST_RECOVERY_TIMES 1"),
             &one,
             &many,
         ),
     ] {
-        let [idle, used] =
-            [("quiet", quiet), ("busy", busy)].map(|(name, flows)| said(&format!("{key}-{name}"), changes, flows));
+        let with =
+            |name: &str, value: &str, flows| run(&format!("{key}-{name}"), &format!("{changes};{key} {value}"), flows);
+        let ((idle, fct), (used, _)) = (with("quiet", value, quiet), with("busy", value, busy));
         assert!(idle.contains(key), "{key}: {idle}");
+        assert_eq!(with("other", other, quiet).1, fct, "{key} is named and matters");
         assert!(!used.contains(key), "{key}: {used}");
     }
     // In a star every pair is as far apart as any other; with a host further away they are not.

@@ -94,7 +94,7 @@ section! {
         limited_transmit: bool = true, from "RFC 3042";
         /// Duplicate ACKs that mean a loss.
         dup_thresh: u32 = 3, in "[1, 1000]", from "RFC 5681";
-        /// Start again from the initial window after a timeout without sending.
+        /// Start again from the initial window after a timeout without sending; `stack = "freebsd"`: without receiving.
         idle_restart: bool = true, from "RFC 5681, sec. 4.1";
         /// Segments released at a time, where the window has room for them (segmentation offload).
         burst: u32 = 1, in "[1, 1000]", from "Linux: up to 45";
