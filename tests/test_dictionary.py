@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -124,3 +125,24 @@ def test_parquet_holds_every_table_as_its_csv_has_it(folder):
             assert found.schema.field(c.name).metadata[b"unit"] == c.unit.encode()
         assert found.schema.metadata[b"seed"] == b"1"
         assert len(found.schema.metadata[b"scenario_sha256"]) == 64
+
+
+def test_a_killed_run_gets_parquet_files_of_all_its_tables(folder, tmp_path):
+    """Only flows had one: who reads Parquet found no queues, links or series of a run that had been killed."""
+    pytest.importorskip("pyarrow")
+    from pyarrow import parquet as reader
+
+    killed = tmp_path / "killed"
+    shutil.copytree(folder, killed, ignore=shutil.ignore_patterns("*.parquet"))
+    summary = json.loads((killed / "summary.json").read_text())
+    (killed / "summary.json").write_text(json.dumps(summary | {"status": "running"}))
+    series = (killed / "series.csv").read_text().splitlines(keepends=True)
+    assert len(series) > 3
+    (killed / "series.csv").write_text("".join(series)[:-4])
+    (killed / "pauses.csv").write_text("")
+    pl.restore(killed)
+    assert {path.stem for path in killed.glob("*.parquet")} == {path.stem for path in folder.glob("*.csv")} - {"pauses"}
+    assert reader.read_table(killed / "series.parquet").num_rows == len(series) - 2, "half a row is none"
+    written = (killed / "links.parquet").stat().st_mtime_ns
+    pl.restore(killed)
+    assert (killed / "links.parquet").stat().st_mtime_ns == written, "nothing was missing"

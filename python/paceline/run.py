@@ -114,7 +114,7 @@ def load(folder: str | os.PathLike[str]) -> Results:
 
 
 def restore(folder: str | os.PathLike[str]) -> None:
-    """Makes ``flows.csv``, and with pyarrow ``flows.parquet``, of a run that was killed before it could.
+    """Makes ``flows.csv`` and the like, and with pyarrow Parquet files, of a run that was killed before it could.
 
     Raises :class:`ResultsError` when the folder is no result folder.
     """
@@ -125,8 +125,8 @@ def restore_tables(results: Results) -> None:
     """:func:`restore` for a folder that is open already."""
     if (results.path / "flows.bin").exists():
         _native.restore_csv(str(results.path))
-    if parquet.available() and not (results.path / parquet.FILE).exists():
-        parquet.write_flows(results)
+    if parquet.available() and parquet.is_missing(results):
+        parquet.write_tables(results)
 
 
 def run(

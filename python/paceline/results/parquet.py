@@ -13,9 +13,11 @@ from paceline.results.columns import FLOWS, TABLES, CsvFile
 if TYPE_CHECKING:
     from paceline.results.folder import Results
 
-FILE = "flows.parquet"
 ROWS_AT_ONCE = 1 << 20
 """Flows converted at a time, so that memory stays bounded."""
+
+LONGEST_ROW = 1 << 16
+"""Bytes: far more than a row of any table has."""
 
 
 def available() -> bool:
@@ -25,8 +27,25 @@ def available() -> bool:
 
 def write_tables(results: Results) -> list[Path]:
     """Writes every table of a result folder beside its CSV, as :func:`write_flows` does the flows."""
-    others = [table for table in TABLES if table is not FLOWS and (results.path / f"{table.name}.csv").exists()]
+    others = [table for table in TABLES if table is not FLOWS and _rows_end(results.path / f"{table.name}.csv")]
     return [write_flows(results), *(_from_csv(results, table) for table in others)]
+
+
+def is_missing(results: Results) -> bool:
+    """Whether a table of a result folder is there as CSV and not as Parquet file."""
+    paths = [results.path / f"{table.name}.csv" for table in TABLES]
+    return any(_rows_end(path) and not path.with_suffix(".parquet").exists() for path in paths)
+
+
+def _rows_end(path: Path) -> int:
+    """Where the last row of a table ends, in bytes: a run that is killed may leave half a row behind it."""
+    if not path.is_file():
+        return 0
+    with path.open("rb") as file:
+        start = max(0, path.stat().st_size - LONGEST_ROW)
+        file.seek(start)
+        at = file.read(LONGEST_ROW).rfind(b"\n")
+    return 0 if at < 0 else start + at + 1
 
 
 def write_flows(results: Results) -> Path:
@@ -44,7 +63,7 @@ def write_flows(results: Results) -> Path:
         named = pa.dictionary(pa.int16(), pa.string())
         kinds[column.name] = named if column.kind is str else pa.from_numpy_dtype(stored)
     schema = _schema(pa, results, FLOWS, kinds)
-    path = results.path / FILE
+    path = results.path / "flows.parquet"
     with replacing(path) as part, parquet.ParquetWriter(part, schema) as writer:
         for start in range(0, flows.rows, ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
@@ -87,7 +106,8 @@ def _from_csv(results: Results, table: CsvFile) -> Path:
     with (
         replacing(path) as part,
         parquet.ParquetWriter(part, schema) as writer,
-        csv.open_csv(source, convert_options=options) as reader,
+        pa.memory_map(str(source)) as text,
+        csv.open_csv(pa.BufferReader(text.read_buffer(_rows_end(source))), convert_options=options) as reader,
     ):
         for batch in reader:
             writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
