@@ -261,7 +261,7 @@ impl Prepared {
         let c = &net.counters;
         // Where queues are sampled for longer than flows last, the samples end the run.
         let completed = c.finished == self.flow_count as u64;
-        let without_effect = effect::without_effect(config, net, completed, self.smallest);
+        let without_effect = effect::without_effect(config, &self.options.quirks, net, completed, self.smallest);
         Ok(Summary {
             ending,
             end: Time(end),

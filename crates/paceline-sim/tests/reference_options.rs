@@ -306,6 +306,7 @@ fn keys_without_effect_in_a_run_are_told() {
         ("L2_ACK_INTERVAL", "900", "1", "CC_MODE 3", &one[..], &many[..]),
         ("ERROR_RATE_PER_LINK", "0.001", "0", "CC_MODE 3", &one, &many),
         ("LINK_DOWN", "400 0 4", "0 0 0", "CC_MODE 3", &one, &["0 3 3 9000000 2.0"]),
+        ("ACK_HIGH_PRIO", "1", "0", "CC_MODE 1;HAS_WIN 0;BUFFER_SIZE 1", &one, &many),
         ("EWMA_GAIN", "0.00390625", "0.5", &format!("CC_MODE 8;{marks}"), &one, &many),
         (
             "RATE_HAI",

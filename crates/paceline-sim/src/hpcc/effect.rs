@@ -6,6 +6,7 @@ use paceline_proto::units::Time;
 
 use crate::hpcc_format::config::{self, CcMode, HpccConfig};
 use crate::net::Net;
+use crate::scenario::Quirks;
 
 /// What controllers that go by marks have. Thresholds are not among them: larger ones may be why nothing was marked.
 const OF_MARKS: [&str; 9] = [
@@ -22,7 +23,13 @@ const OF_MARKS: [&str; 9] = [
 
 /// The keys the file gives that had no effect in this run, and why: `KEY, KEY: why`. `completed`: whether all flows have
 /// ended. `smallest`: bytes of the smallest packet of data.
-pub(super) fn without_effect(config: &HpccConfig, net: &Net, completed: bool, smallest: u64) -> Vec<String> {
+pub(super) fn without_effect(
+    config: &HpccConfig,
+    quirks: &Quirks,
+    net: &Net,
+    completed: bool,
+    smallest: u64,
+) -> Vec<String> {
     let mut out = Vec::new();
     let mut note = |keys: &[&str], reason: &str| {
         let given = |key: &&&str| config.is_given(key) && config::why(config, key).is_none();
@@ -35,8 +42,12 @@ pub(super) fn without_effect(config: &HpccConfig, net: &Net, completed: bool, sm
     if !config.global_t && net.contexts.iter().all(|ctx| net.is_of_longest_pair(ctx)) {
         note(&["GLOBAL_T"], "all pairs that sent have the network's base RTT");
     }
-    if config.l2_ack_interval > 1 && smallest >= u64::from(config.l2_ack_interval) {
+    // Without the reference's NICs that was told before the run (`notices.rs`).
+    if quirks.nic_round_robin && config.l2_ack_interval > 1 && smallest >= u64::from(config.l2_ack_interval) {
         note(&["L2_ACK_INTERVAL"], "no packet has fewer bytes, so that each is acknowledged");
+    }
+    if config.ack_high_prio && c.pause_frames == 0 {
+        note(&["ACK_HIGH_PRIO"], "no port was paused");
     }
     if config.error_rate_per_link > 0.0 && c.drops_wire == 0 {
         note(&["ERROR_RATE_PER_LINK"], "no packet was lost on a link");
