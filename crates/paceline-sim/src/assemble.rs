@@ -185,6 +185,7 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     }
     warnings.extend(crate::net::switch::buffers::lack_of_headroom(&scenario));
     warnings.extend(doubts::of_paths(spec, &scenario, &longest, &mut routes));
+    warnings.extend(doubts::of_programs(&scenario));
     let source = match sources.len() {
         1 => sources.remove(0),
         _ => Box::new(w::Merge::new(sources)),

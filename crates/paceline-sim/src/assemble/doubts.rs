@@ -15,6 +15,7 @@ use crate::spec::host::Rto;
 use crate::spec::scheme::{Control, HpccWindow};
 use crate::spec::workload::Load;
 use crate::workload::SizeLaw;
+use crate::workload::program::{Connections, Kind};
 
 /// Of schemes and the network's paths. `network`: its maxima.
 pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, routes: &mut Routes) -> Vec<String> {
@@ -62,6 +63,22 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
     windows(spec, network, &mut out);
     least_rates(spec, scenario, &mut out);
     out
+}
+
+/// Programs that name NICs where every message draws its own.
+pub(super) fn of_programs(scenario: &Scenario) -> impl Iterator<Item = String> {
+    let graph = &scenario.graph;
+    let several = |host: &NodeId| graph.ports_of(*host).len() > 1;
+    let drawn = scenario.programs.iter().filter(move |program| {
+        let Kind::Mpi(mpi) = &program.kind else { return false };
+        program.connections == Connections::New && mpi.program.names_nics() && program.hosts.iter().any(several)
+    });
+    drawn.map(|program| {
+        format!(
+            "workloads.{}.connections = \"new\": every message draws its NIC, whichever its program names (`channels`, or `nic` in GOAL)",
+            program.workload
+        )
+    })
 }
 
 /// Lowest rates, made for hosts of 100 Gb/s, of which few flows already fill a slower host's link.

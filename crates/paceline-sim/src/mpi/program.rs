@@ -362,6 +362,11 @@ impl Program {
         (rank as u32, self.ranks[rank].op(number - self.first[rank]))
     }
 
+    /// Whether some message names a NIC above 0.
+    pub fn names_nics(&self) -> bool {
+        self.names_nics
+    }
+
     /// The NIC that a send names for its message, and what goes to and fro before it.
     pub(super) fn nic(&self, send: &Op) -> Option<u8> {
         self.names_nics.then_some(send.nic)

@@ -225,6 +225,27 @@ fn schemes_and_loads_the_network_is_not_made_for_are_told() {
     assert_eq!(uneven(0.9, 100), None, "all alike");
 }
 
+/// Who opens a connection per message reads of NICs that the program chose, which do not count there.
+#[test]
+fn nics_that_a_program_names_in_vain_are_told() {
+    let told = |rails: &str, changes: &[&str]| {
+        let text = format!(
+            "[topology]\nkind = 'graph'\nhosts = ['h0', 'h1']\nswitches = ['s0', 's1']\nlinks = [{{a = 'h0', b = 's0'}}, {{a = 'h1', b = \
+             's0'}}, {rails}]\n[schemes.s]\ncc = 'hpcc'\n[[workloads]]\nkind = 'mpi'\nprogram = 'collective'\nconnections = \
+             'new'\nchannels = 2\n"
+        );
+        let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        let spec = crate::spec::parse(&text, "test", &changes).unwrap();
+        let warnings = crate::assemble::assemble(&spec).unwrap().warnings;
+        warnings.iter().any(|w| w.starts_with("workloads.0.connections = \"new\": every message draws its NIC"))
+    };
+    let two = "{a = 'h0', b = 's1'}, {a = 'h1', b = 's1'}";
+    assert!(told(two, &[]));
+    assert!(!told(two, &["workloads.0.connections=open"]));
+    assert!(!told(two, &["workloads.0.channels=1"]), "names none");
+    assert!(!told("{a = 's0', b = 's1'}", &[]), "one NIC each");
+}
+
 /// By hand for 100 Gb/s and 1 us each way: 25,000 bytes in the round trip, three frames of 1000 + 48 + 42 bytes and eight pause
 /// frames of 43.
 #[test]
