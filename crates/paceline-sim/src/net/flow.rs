@@ -229,11 +229,7 @@ impl Net {
         let line_rate = graph.ports[nic as usize].rate.0;
         let framing = self.scenario.framing;
         let pair = self.pair_rtt(src, dst)?;
-        let base = if self.scenario.host.own_base_rtt { pair } else { self.network };
-        let (rtt, bdp) = match self.scenario.host.base_rtt {
-            Some(t) => (t.as_ns().max(1), (u128::from(line_rate) * u128::from(t.0) / 8_000_000_000_000) as u64),
-            None => (base.rtt_ns, base.bdp),
-        };
+        let (rtt, bdp) = self.assumed(&pair, line_rate);
         let context = self.context(spec.scheme, line_rate, rtt, bdp)?;
         let ctx = &self.contexts[usize::from(context)];
         let cc = Controller::new(ctx);
@@ -305,22 +301,7 @@ impl Net {
             ..Receiving::default()
         };
         let slot = self.take_slot(flow, info, receiving)?;
-        let generation = u32::from(self.flows[slot as usize].generation);
-        let number = self.number(slot) | generation << SLOT_BITS;
-        self.note_name(number, id);
-        if let Some(stages) = &mut self.stages {
-            let FlowInfo { spec: FlowSpec { src, dst, dport, bytes, .. }, sport, .. } = info;
-            stages.name(number, FlowEnds { src, dst, sport, dport, bytes });
-        }
-        self.forget_path(slot);
-        if self.messages.is_some() {
-            let (number, incoming) = (self.number(slot), self.incoming(src, dst, &info));
-            self.messages.iter_mut().for_each(|m| m.open(number, incoming));
-        }
-        if forth.len().max(reverse.len()) > INLINE_HOPS + 1 {
-            self.set_long_paths(self.number(slot), [forth[1..].into(), reverse[1..].into()]);
-        }
-        self.announce(slot, dst.host);
+        self.introduce(slot, [src, dst], &info, [&forth, &reverse]);
         let mut node = src.host;
         let directions = forth.iter().map(|port| {
             let index = graph.port_index(node, *port);
@@ -347,6 +328,36 @@ impl Net {
         }
         self.path = forth;
         Ok(slot)
+    }
+
+    /// Base RTT in ns and bandwidth-delay product in bytes that a flow assumes whose NICs have these.
+    fn assumed(&self, pair: &ideal::BaseRtt, line_rate: u64) -> (u64, u64) {
+        let host = &self.scenario.host;
+        let base = if host.own_base_rtt { pair } else { &self.network };
+        host.base_rtt.map_or((base.rtt_ns, base.bdp), |given| {
+            let bdp = u128::from(line_rate) * u128::from(given.0) / 8_000_000_000_000;
+            (given.as_ns().max(1), bdp as u64)
+        })
+    }
+
+    /// Tells all others that keep something of a flow by its slot or number of a new one.
+    fn introduce(&mut self, slot: u32, [src, dst]: [Address; 2], info: &FlowInfo, [forth, reverse]: [&[u16]; 2]) {
+        let generation = u32::from(self.flows[slot as usize].generation);
+        let number = self.number(slot) | generation << SLOT_BITS;
+        self.note_name(number, info.id);
+        if let Some(stages) = &mut self.stages {
+            let FlowInfo { spec: FlowSpec { src, dst, dport, bytes, .. }, sport, .. } = *info;
+            stages.name(number, FlowEnds { src, dst, sport, dport, bytes });
+        }
+        self.forget_path(slot);
+        if self.messages.is_some() {
+            let (number, incoming) = (self.number(slot), self.incoming(src, dst, info));
+            self.messages.iter_mut().for_each(|m| m.open(number, incoming));
+        }
+        if forth.len().max(reverse.len()) > INLINE_HOPS + 1 {
+            self.set_long_paths(self.number(slot), [forth[1..].into(), reverse[1..].into()]);
+        }
+        self.announce(slot, dst.host);
     }
 
     /// The paths of a flow's data and of what answers them, as the egress ports of the nodes on the way.
