@@ -4,6 +4,7 @@ import io
 
 import pytest
 
+import paceline as pl
 from paceline import progress
 from paceline.progress import Mode
 
@@ -33,6 +34,24 @@ class Terminal(io.StringIO):
 )
 def test_the_share_done_follows_what_ends_the_run(changed, share):
     assert progress.fraction(snapshot(**changed)) == share
+
+
+@pytest.mark.parametrize(
+    ("workload", "known"),
+    [
+        (pl.Poisson(sizes="5KB", load=pl.Load(value=0.3), end="100s", max_flows=300), {"flows_total": 300}),
+        # The end may come first: nobody knows how many there will be.
+        (pl.Poisson(sizes="5KB", load=pl.Load(value=0.3), end="10us", max_flows=30), {"flows_total": None}),
+        (pl.ScatterGather(interval="10us", end="100s", max_queries=40), {"end_ps": 400 * 10**6}),
+    ],
+)
+def test_a_run_up_to_a_number_is_shown_by_it(workload, known):
+    """By an end far behind it a run of minutes had hundreds of hours left, to its last second."""
+    seen = []
+    scenario = pl.Scenario(topology=pl.Star(hosts=8), schemes={"s": pl.Hpcc()}, workloads=[workload])
+    pl.simulate(scenario, progress=lambda told: seen.append(told) or True)
+    assert seen
+    assert all(told[key] == value for told in seen for key, value in known.items())
 
 
 def test_the_time_left_follows_the_pace_so_far():

@@ -66,9 +66,9 @@ pub struct Assembled {
     pub source: Box<dyn FlowSource>,
     /// Classes the flows may use, ascending.
     pub classes: Vec<u8>,
-    /// Flows that will start, where the scenario itself says so.
+    /// Flows that will start, where the scenario itself says so or leaves next to no doubt.
     pub flow_count: Option<u64>,
-    /// Instant at which the last workload ends, where known.
+    /// Instant at which the last workload ends, where known; of queries up to a number about when the last comes.
     pub arrivals_end: Option<Time>,
     /// The flows of `source` alone: those of programs and queries start by what happens in the run.
     pub drawn: Extent,

@@ -93,7 +93,9 @@ impl Build<'_> {
                 Made { rpc: Some(rpc), ..made }
             }
             WorkloadKind::ScatterGather(p) => {
-                let end = p.end.or(self.stop());
+                let length = |queries: u64| p.interval.0.saturating_mul(queries);
+                let last = p.max_queries.map(|n| Time(workload.start.0.saturating_add(length(n))));
+                let end = p.end.or(self.stop()).into_iter().chain(last).min();
                 let program = self.scatter_gather(number, p, workload.start, flow)?;
                 Made { program: Some(program), ..Made::flows(w::FlowTable::new(vec![]), None, end) }
             }
@@ -118,6 +120,8 @@ impl Build<'_> {
         let doubt = self.overload(number, &p.load, &law, &hosts, rate, usize::from(flow.scheme))?;
         let end = p.end.or(p.duration.map(|d| workload.start + d)).or(self.stop());
         let flows = rate * hosts.len() as f64 * seconds(self.scenario, workload.start, end);
+        // They will be that many where far more would come by the end: six standard deviations of their number.
+        let count = p.max_flows.filter(|most| flows > *most as f64 + 6.0 * (*most as f64).sqrt());
         let flows = p.max_flows.map_or(flows, |most| flows.min(most as f64));
         let expected = Expected::Drawn(law.clone(), flows);
         let config = w::PoissonConfig {
@@ -132,7 +136,7 @@ impl Build<'_> {
             workload: number as u16,
             flow,
         };
-        let made = Made::flows(w::Poisson::new(&config).map_err(place)?, None, end);
+        let made = Made::flows(w::Poisson::new(&config).map_err(place)?, count, end);
         Ok(Made {
             extent: Extent { most: p.max_flows, ..made.extent },
             doubts: doubt.into_iter().collect(),
