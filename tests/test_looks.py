@@ -133,6 +133,22 @@ def test_a_port_has_one_colour_on_a_page(tmp_path: Path, monkeypatch: pytest.Mon
     assert len({(given[name].color, given[name].marker) for name in ports}) == len(ports) > 4
 
 
+def test_runs_with_a_queue_each_are_told_apart_by_colour(tmp_path: Path) -> None:
+    """All were blue, as the one port of each was the first of its run."""
+    runs = [write_run(tmp_path / name, flows=50, name=name) for name in "ab"]
+    for run in runs:
+        head, *rows = (run / "series.csv").read_text().splitlines()
+        one = [row for row in rows if row.split(",")[2] == rows[0].split(",")[2]]
+        (run / "series.csv").write_text("\n".join([head, *one]) + "\n")
+    section = queues(Page([Results.load(run) for run in runs], "line_rate", "sender"))
+    drawn = [figure for figure in section.figures if figure.name.startswith("queue_timeline")]
+    assert len(drawn) == 2
+    for i, figure in enumerate(drawn):
+        assert f"var(--c{i})" in figure.svg
+        assert f"var(--c{1 - i})" not in figure.svg
+        assert "A run has the same colour" in figure.caption
+
+
 def test_rows_of_charts_say_the_same_name_alike() -> None:
     """One row said that its axes are logarithmic, the next, whose ticks show it on all of them, did not."""
     near, far = ({"HPCC": ([1, 2], values)} for values in ([2, 3], [1, 1000]))

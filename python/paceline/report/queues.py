@@ -106,7 +106,9 @@ def _over_time(page: Page, recorded: Sequence[Mapping[str, Series]], places: Map
     tops = [max((float(v.max()) for _, v in series.values() if len(v)), default=0.0) for series in recorded]
     alike = _alike(tops)
     axes = "the same axes" if alike else _APART.format("runs")
-    shared = len({port for series in recorded for port in series}) < sum(map(len, recorded))
+    # A port of its own in each run is told by the run, as in all other figures of a comparison.
+    one_each = not page.alone and all(len(series) <= 1 for series in recorded)
+    shared = not one_each and len({port for series in recorded for port in series}) < sum(map(len, recorded))
     for i, (label, series) in enumerate(zip(page.labels, recorded, strict=True)):
         if series:
             name = "queue_timeline" if page.alone else f"queue_timeline_{i + 1}"
@@ -117,10 +119,11 @@ def _over_time(page: Page, recorded: Sequence[Mapping[str, Series]], places: Map
             caption += f", a sample every {format_time(every)}" if every else ""
             caption += "." if page.alone else f". All runs have {axes}."
             caption += " A port has the same colour in all." if shared and not page.alone else ""
+            caption += " A run has the same colour in all figures." if one_each else ""
             level = not page.alone or _alike([float(v.max()) for _, v in series.values() if len(v)])
             if page.alone and len(series) > plot.MOST_QUEUES:
                 caption += " All panels have the same axes." if level else f" Panels have {_APART.format('ports')}."
-            own = {port: plot.look(places[port]) for port in series}
+            own = {port: plot.look(i if one_each else places[port]) for port in series}
             ends = {"end": page.quiet_ps, "top": max(tops) if alike else None}
             figure = plot.queue_timeline(series, looks=own, alike=level, **ends)
             drawn.append(page.draw(figure, name, caption))
