@@ -240,6 +240,14 @@ def test_the_most_used_links_are_listed_and_failed_ones_named(tmp_path: Path) ->
     assert f"{run.name} (r)" in text
 
 
+def test_a_figure_is_not_drawn_twice_where_bins_have_a_flow_each(tmp_path: Path) -> None:
+    """p95 and p99 were the same picture."""
+    few = write_run(tmp_path / "r", flows=10, tables=False)
+    page = write_report([few], few / "report.html").read_text()
+    assert {p.stem for p in (few / "figures").glob("slowdown*.png")} == {"slowdown_p50"}
+    assert "The p95 and p99 are the same." in page
+
+
 def test_figures_are_written_for_papers(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "r", flows=200, tables=False)
     write_report([folder], folder / "report.html")

@@ -139,6 +139,13 @@ def test_a_caption_says_where_the_bins_of_sizes_come_from(tmp_path: Path) -> Non
     one_size = replace(sample, size_bytes=np.full(len(sample), 1000))
     runs[0].slowdown = lambda *_: one_size  # type: ignore[method-assign]
     assert "deciles" not in slowdown_table(runs[:1]), "there is one bin"
+    three = replace(sample, size_bytes=np.arange(len(sample)) % 3 * 1000 + 1000)
+    runs[0].slowdown = lambda *_: three  # type: ignore[method-assign]
+    assert "; a bin for each of the 3 sizes" in " ".join(slowdown_table(runs[:1]).split())
+    few = replace(sample, size_bytes=np.maximum(np.arange(len(sample)), len(sample) // 2))
+    runs[0].slowdown = lambda *_: few  # type: ignore[method-assign]
+    said = "; 6 bins: deciles of the sizes of all flows, joined where they end at the same size"
+    assert said in " ".join(slowdown_table(runs[:1]).split())
 
 
 def test_sizes_and_times_read_as_in_papers() -> None:
@@ -261,6 +268,11 @@ def test_brackets_beside_percentiles_are_explained_where_there_are_any(tmp_path:
 
 def test_bins_are_called_what_they_are(tmp_path: Path) -> None:
     """Three sizes gave three points under "bins of 10 % of the flows"."""
-    assert flows_section._bins(10, fine=False) == "bins of 10 % of the flows."
-    assert flows_section._bins(100, fine=True) == "bins of 1 % of the flows."
-    assert flows_section._bins(3, fine=False).startswith("3 bins of at least 10 % of the flows")
+    for count, fine, said in (
+        (10, False, "bins of 10 % of the flows"),
+        (100, True, "bins of 1 % of the flows"),
+        (3, False, "a bin for each of the 3 sizes"),
+    ):
+        sizes = np.arange(1, count + 1)
+        bins = analysis.bins_from_sizes(sizes, analysis.HUNDREDTHS if fine else analysis.DECILES)
+        assert flows_section._bins(bins, sizes, fine=fine) == said

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from paceline import analysis
 from paceline.analysis import Curve, Percentile, Sample, SizeBins
@@ -385,9 +385,18 @@ def _size_rows(bins: SizeBins) -> list[str]:
     return [f"up to {format_bytes(int(s))}" for s in bins.upper_bytes] + ["all sizes"]
 
 
-def _edges(bins: SizeBins, of: str) -> str:
-    """What a caption says of the edges of the bins; nothing where there is but one."""
-    return f"; bins: deciles of the sizes of {of}" if len(bins) > 1 else ""
+def fewer_bins(bins: SizeBins, size_bytes: ArrayLike, parts: str, of: str) -> str:
+    """What bins there are where the sizes are too few for all ``parts``, such as deciles; ``of`` whom they are."""
+    if len(bins) == len(np.unique(size_bytes)):
+        return f"a bin for each of the {len(bins)} sizes"
+    return f"{len(bins)} bins: {parts} of the sizes of {of}, joined where they end at the same size"
+
+
+def _edges(bins: SizeBins, size_bytes: ArrayLike, of: str) -> str:
+    """What a caption says of the bins; nothing where there is but one."""
+    if len(bins) == len(analysis.DECILES):
+        return f"; bins: deciles of the sizes of {of}"
+    return f"; {fewer_bins(bins, size_bytes, 'deciles', of)}" if len(bins) > 1 else ""
 
 
 def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate", side: Side = "sender") -> list[Table]:
@@ -398,7 +407,8 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
     """
     chosen = lines(runs)
     samples = [line.of(line.run.slowdown(baseline, side)) for line in chosen]
-    bins = analysis.bins_from_sizes(np.concatenate([s.size_bytes for s in samples]))
+    sizes = np.concatenate([s.size_bytes for s in samples])
+    bins = analysis.bins_from_sizes(sizes)
     curves = [analysis.percentile_curves(s, bins, QS) for s in samples]
     totals = [analysis.percentiles(s, QS) for s in samples]
     names = _size_rows(bins)
@@ -415,7 +425,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
             for k, name in enumerate(names)
         ]
         head = ("Flow size", heading.capitalize(), *(f"p{q:g}" for q in QS))
-        caption = with_bounds(f"Slowdown by flow size, {what}{_edges(bins, 'all flows')}", rows)
+        caption = with_bounds(f"Slowdown by flow size, {what}{_edges(bins, sizes, 'all flows')}", rows)
         return [percentile_table(caption, head, rows, cells[0])]
     tables: list[Table] = []
     for i, q in enumerate(QS):
@@ -444,7 +454,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
         rows.append((Cell("ratio to the first,", "geometric mean over sizes"), *last))
         few = not all(ok.all() for ok in told)
         least = f"; a dash with fewer than {fewest(q):g} flows" if few and q > 50 else ""
-        edges = _edges(bins, "all columns together")
+        edges = _edges(bins, sizes, "all columns together")
         caption = f"Slowdown p{q:g} by flow size, {what}{edges}; in brackets: {heading}{least}"
         if tables and not any(ok.any() for ok in told) and not any(enough(c[-1], q) for c in columns):
             # A table of nothing but dashes.

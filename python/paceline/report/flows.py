@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paceline import analysis, plot, queries
 from paceline.report.page import Page, Section
@@ -16,6 +18,8 @@ from paceline.tables import (
     counts_cell,
     datagram_table,
     enough,
+    fewer_bins,
+    fewest,
     format_bytes,
     format_time,
     group_tables,
@@ -24,6 +28,7 @@ from paceline.tables import (
     slowdown_tables,
     timed,
 )
+from paceline.words import listed
 
 FINE_BINS_FROM = 20_000
 """Flows per curve from which figures use 1 % bins, 200 flows each; with fewer they use deciles."""
@@ -47,12 +52,25 @@ def _span(page: Page) -> str:
     return said + (", over UDP to the departure of the last datagram" if "udp" in schemes else "")
 
 
-def _bins(count: int, *, fine: bool) -> str:
+def _bins(bins: analysis.SizeBins, size_bytes: NDArray[Any], *, fine: bool) -> str:
     """What bins a figure has: fewer than usual where many flows have one size, which is in one bin only."""
-    usual, each = (len(analysis.HUNDREDTHS), "1 %") if fine else (len(analysis.DECILES), "10 %")
-    if count == usual:
-        return f"bins of {each} of the flows."
-    return f"{count} bins of at least {each} of the flows: a size is in one bin only."
+    usual, each, parts = (
+        (len(analysis.HUNDREDTHS), "1 %", "hundredths") if fine else (len(analysis.DECILES), "10 %", "deciles")
+    )
+    if len(bins) == usual:
+        return f"bins of {each} of the flows"
+    return fewer_bins(bins, size_bytes, parts, "all flows")
+
+
+def _alike(a: Sequence[analysis.Curve], b: Sequence[analysis.Curve]) -> bool:
+    """Whether two percentiles of each line are drawn alike, as those of a single flow per bin are."""
+
+    def drawn(curve: analysis.Curve) -> tuple[NDArray[Any], ...]:
+        band = np.isfinite(curve.high) & (curve.low > 0)
+        return curve.value, curve.at_least, np.where(band, curve.low, np.nan), np.where(band, curve.high, np.nan)
+
+    pairs = [pair for one, other in zip(a, b, strict=True) for pair in zip(drawn(one), drawn(other), strict=True)]
+    return all(np.array_equal(one, other, equal_nan=one.dtype.kind == "f") for one, other in pairs)
 
 
 def _marks(curves: Sequence[Sequence[analysis.Curve]], *, bands: bool) -> str:
@@ -63,11 +81,10 @@ def _marks(curves: Sequence[Sequence[analysis.Curve]], *, bands: bool) -> str:
         "edge of its bin."
     ]
     if any(((one.count > 0) & (one.count < plot.MIN_FLOWS)).any() for one in known):
-        said.append(
-            f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow, crosses where they are too few for the percentile: "
-            "their largest value."
-        )
-    if bands:
+        crosses = any(((one.count > 0) & (one.count < fewest(one.q))).any() for one in known)
+        few = ", crosses where they are too few for the percentile: their largest value" if crosses else ""
+        said.append(f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow{few}.")
+    if bands and any((np.isfinite(one.high) & (one.low > 0)).any() for one in known):
         said.append(
             "Bands are 95 % confidence intervals from order statistics, drawn where the flows give an upper bound; a "
             "small arrow at the edge means that a band goes beyond."
@@ -90,7 +107,8 @@ def slowdown(page: Page) -> Section:
         return section
     fine = min(len(s) for s in samples) >= FINE_BINS_FROM
     positions = analysis.HUNDREDTHS if fine else analysis.DECILES
-    bins = analysis.bins_from_sizes(np.concatenate([s.size_bytes for s in samples]), positions)
+    sizes = np.concatenate([s.size_bytes for s in samples])
+    bins = analysis.bins_from_sizes(sizes, positions)
     section.text = f"Slowdown is FCT ({_span(page)}) divided by {_BASELINES[page.baseline]}. "
     if page.side == "receiver" and any(run.default_side() == "receiver" for run in page.runs):
         section.text += "A flow over UDP that lost datagrams never arrives whole and counts as failed. "
@@ -104,13 +122,16 @@ def slowdown(page: Page) -> Section:
         section.text += "Unfinished and failed flows enter with their age; a percentile they could still raise has ≥."
     else:
         curves = [analysis.percentile_curves(s, bins, QS) for s in samples]
-        section.text += _marks(curves, bands=len(names) <= plot.MOST_BANDS)
-        for i, q in enumerate(QS):
-            drawn = {n: c[i] for n, c in zip(names, curves, strict=True)}
-            figure = plot.slowdown_vs_size(drawn, looks=plot.by_place(names))
-            what = f"{'Median' if q == 50 else f'p{q:g}'} slowdown by flow size"
-            caption = f"{what}, {_bins(len(bins), fine=fine)}"
-            section.figures.append(page.draw(figure, f"slowdown_p{q:g}", caption))
+        by_q = list(zip(*curves, strict=True))
+        first = [next(k for k in range(i + 1) if _alike(by_q[k], by_q[i])) for i in range(len(QS))]
+        section.text += _marks([by_q[i] for i in sorted(set(first))], bands=len(names) <= plot.MOST_BANDS)
+        for i in sorted(set(first)):
+            figure = plot.slowdown_vs_size(dict(zip(names, by_q[i], strict=True)), looks=plot.by_place(names))
+            same = [f"p{QS[k]:g}" for k in range(i + 1, len(QS)) if first[k] == i]
+            what = f"{'Median' if QS[i] == 50 else f'p{QS[i]:g}'} slowdown by flow size"
+            caption = f"{what}, {_bins(bins, sizes, fine=fine)}."
+            caption += f" The {listed(same)} {'is' if len(same) == 1 else 'are'} the same." if same else ""
+            section.figures.append(page.draw(figure, f"slowdown_p{QS[i]:g}", caption))
     section.tables = slowdown_tables(page.runs, baseline=page.baseline, side=page.side)
     section.tables += group_tables(page.runs, page.baseline, page.side)
     lost = datagram_table(page.runs)
