@@ -23,12 +23,16 @@ from paceline.tables import (
     Table,
     clean_label,
     format_alike,
+    format_given,
+    format_rates,
     format_share,
     format_size,
+    format_sizes,
     format_time,
     group_tables,
     number_rows,
     run_labels,
+    same_decimals,
 )
 from paceline.words import percent
 
@@ -146,6 +150,21 @@ def test_a_caption_says_where_the_bins_of_sizes_come_from(tmp_path: Path) -> Non
     runs[0].slowdown = lambda *_: few  # type: ignore[method-assign]
     said = "; 6 bins: deciles of the sizes of all flows, joined where they end at the same size"
     assert said in " ".join(slowdown_table(runs[:1]).split())
+
+
+def test_numbers_of_one_axis_have_one_unit_and_as_many_decimals() -> None:
+    assert format_sizes([0, 5e5, 1e6, 1.5e6]) == ["0", "0.5M", "1.0M", "1.5M"]
+    assert format_sizes([0, 2e4, 4e4]) == ["0", "20K", "40K"]
+    assert format_rates([0, 25e9, 50e9]) == ["0", "25 Gb/s", "50 Gb/s"]
+    assert same_decimals([0.0, 0.05, 0.1]) == ["0.00", "0.05", "0.10"]
+    assert same_decimals([0, 1000, 2000]) == ["0", "1,000", "2,000"]
+    assert [format_given(v) for v in (500, 512_000, 2**19, 2**25, 1e6)] == [
+        "500 B",
+        "512 KB",
+        "512 KiB",
+        "32 MiB",
+        "1 MB",
+    ]
 
 
 def test_sizes_and_times_read_as_in_papers() -> None:

@@ -44,6 +44,55 @@ def format_size(size_bytes: float) -> str:
     return f"{size_bytes:.0f}"
 
 
+_SIZE_UNITS = (("G", 1e9), ("M", 1e6), ("K", 1e3), ("", 1.0))
+_RATE_UNITS = tuple((f" {unit}b/s", factor) for unit, factor in (("T", 1e12), *_SIZE_UNITS))
+
+
+def format_sizes(sizes_bytes: Sequence[float]) -> list[str]:
+    """Sizes that are read together, as on an axis: one unit, and as many decimals: 0, 0.5M, 1.0M."""
+    return _in_one_unit(sizes_bytes, _SIZE_UNITS)
+
+
+def format_rates(rates_bps: Sequence[float]) -> list[str]:
+    """Rates that are read together, as on an axis, as :func:`format_sizes`."""
+    return _in_one_unit(rates_bps, _RATE_UNITS)
+
+
+def _in_one_unit(values: Sequence[float], units: Sequence[tuple[str, float]]) -> list[str]:
+    most = max(map(abs, values), default=0.0)
+    unit, factor = next(((u, f) for u, f in units if most >= f * 0.9995), units[-1])
+    texts = same_decimals([v / factor for v in values])
+    return [text + unit if v else "0" for v, text in zip(values, texts, strict=True)]
+
+
+def same_decimals(values: Sequence[float], digits: int = 6) -> list[str]:
+    """Numbers with as many decimals as the one of them needs that has most, up to so many ``digits``: 0.05, 0.10."""
+    decimals = max((len(f"{v:.{digits}g}".partition(".")[2]) for v in values if _is_plain(v, digits)), default=0)
+    return [f"{v:,.{decimals}f}" if _is_plain(v, digits) else f"{v:,.{digits}g}" for v in values]
+
+
+def _is_plain(value: float, digits: int) -> bool:
+    """Whether a number is written without a power of ten."""
+    return "e" not in f"{value:.{digits}g}" and math.isfinite(value)
+
+
+BINARY = (("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
+DECIMAL = (("MB", 1e6), ("KB", 1e3), ("B", 1.0))
+
+
+def size_units(sizes_bytes: Iterable[float]) -> Sequence[tuple[str, float]]:
+    """The units that sizes given by somebody are of: binary ones where only in these they are round numbers."""
+    odd = any(float(f"{size:.4g}") != size for size in sizes_bytes)
+    return BINARY if odd and all(size % 1024 == 0 for size in sizes_bytes) else DECIMAL
+
+
+def format_given(size_bytes: float) -> str:
+    """A size that somebody has chosen, in the unit in which it is round: 500 KB, 32 MiB."""
+    units = size_units([size_bytes])
+    unit, factor = next(((u, f) for u, f in units if size_bytes >= f), units[-1])
+    return f"{size_bytes / factor:.4g} {unit}"
+
+
 def format_rate(rate_bps: float) -> str:
     """A rate in the unit that suits it: 100 Gb/s, 2.5 Mb/s, 0."""
     for unit, factor in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("K", 1e3)):

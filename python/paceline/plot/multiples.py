@@ -32,7 +32,7 @@ from paceline.plot.style import (
     rows_apart,
     style,
 )
-from paceline.tables import clean_label, format_alike
+from paceline.tables import clean_label, format_alike, same_decimals
 from paceline.words import signed
 
 NOTHING = "no value at this scale"
@@ -187,7 +187,10 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         ax.xaxis.set_minor_locator(NullLocator())  # ticks are the places that were measured
     # No place is named at which nothing ran.
     ticks = {place: text for place, text in chart.ticks.items() if place in places}
-    ticks = ticks or {place: signed(f"{place:,g}") for place in sorted(places)}
+    if not ticks:
+        at = sorted(places)
+        texts = [f"{place:,g}" for place in at] if chart.log_x else same_decimals(at)
+        ticks = dict(zip(at, map(signed, texts), strict=True))
     if chart.is_empty:
         said = ax.text(0.5, 0.5, chart.nothing, transform=ax.transAxes, ha="center", va="center", fontsize=6.5)
         said.set_color(QUIET)

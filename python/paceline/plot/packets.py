@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from paceline.plot.style import PALETTE, PAPER, QUIET, legend, style, written
+from paceline.plot.style import PALETTE, PAPER, QUIET, legend, style, together
 from paceline.plot.timelines import stacked, time_axis, time_unit
-from paceline.tables import clean_label, format_bytes
+from paceline.tables import clean_label, format_sizes
 
 Points = tuple[NDArray[Any], NDArray[Any]]
 """Times in ps, ascending, and numbers of packets or bytes."""
@@ -102,7 +102,7 @@ def packet_sequences(flows: Mapping[str, PacketSequence], *, span: tuple[float, 
         ax.set_ylabel("Byte" if flow.in_bytes else "Packet")
         ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=True))
         if flow.in_bytes:
-            ax.yaxis.set_major_formatter(written(format_bytes))
+            ax.yaxis.set_major_formatter(together(format_sizes))
         ax.set_ylim(bottom=0)
         time_axis(ax, start, end, name=False)
         ax.tick_params(labelbottom=k + wide >= len(flows))  # nothing below it

@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from paceline.plot.looks import of_schemes
-from paceline.plot.style import INK, PAPER, blank, is_wide, legend, plain_log, style, written
-from paceline.tables import clean_label, format_size
+from paceline.plot.style import INK, PAPER, blank, is_wide, legend, plain_log, style, together
+from paceline.tables import clean_label, same_decimals, size_units
 from paceline.words import headed
 
 _DOTS: dict[str, Any] = {"marker": "o", "markersize": 3, "linestyle": "none"}
@@ -39,6 +39,13 @@ class Sized:
     """Whether the run stalled, or its p99 is only a lower bound; none without."""
 
 
+def _unit(sizes: Sequence[int]) -> tuple[str, float]:
+    """The unit of the axis: the largest in which no buffer is less than a tenth."""
+    units = size_units(sizes)
+    least = min(sizes, default=1)
+    return next(((name, one) for name, one in units if least >= one / 10), units[-1])
+
+
 @style()
 def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
     """p99 slowdown, drops and pauses over the buffer, a panel each; those without any drop or pause are left out.
@@ -52,13 +59,15 @@ def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
     shares = {"drops": "Dropped\n(% of data packets)", "paused": "Worst port paused\n(% of time)"}
     panels += [(k, name, 100.0) for k, name in shares.items() if any(max(getattr(s, k)) > 0 for s in found.values())]
     looks = of_schemes(found)
+    unit, one = _unit([size for s in found.values() for size in s.buffer_bytes])
     figure = blank(0.7 + 1.35 * len(panels))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     handles = []
     for ax, (what, name, factor) in zip(axes, panels, strict=True):
         for i, (label, s) in enumerate(found.items()):
             y, own = [v * factor for v in getattr(s, what)], looks[label].curve
-            ax.plot(s.buffer_bytes, y, linewidth=0.9, **own)
+            sizes = [size / one for size in s.buffer_bytes]
+            ax.plot(sizes, y, linewidth=0.9, **own)
             # Smaller and smaller, so that none hides another where several curves are at 0.
             mark: dict[str, Any] = {"marker": looks[label].marker, "markersize": 4.2 + 1.4 * (len(found) - 1 - i)}
             handles += [Line2D([], [], linewidth=0.9, **own, **mark)] if what == "p99" else []
@@ -66,12 +75,12 @@ def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
             for inside, open_ in ((True, False), (False, False), (True, True), (False, True)):
                 chosen = [k for k, w in enumerate(s.within) if w == inside and unknown[k] == open_]
                 face = own["color"] if inside else PAPER
-                at = [s.buffer_bytes[k] for k in chosen], [y[k] for k in chosen]
+                at = [sizes[k] for k in chosen], [y[k] for k in chosen]
                 dots = {**_DOTS, **mark, "color": own["color"], "markerfacecolor": face} | (_TRIANGLE if open_ else {})
                 if chosen:
                     ax.plot(*at, **dots, clip_on=False, zorder=3 + 0.01 * i)
             if s.smallest is not None:
-                ax.axvline(s.smallest, linewidth=0.7, alpha=0.6, **own)
+                ax.axvline(s.smallest / one, linewidth=0.7, alpha=0.6, **own)
         ax.set_ylabel(name)
         values = [v * factor for s in found.values() for v in getattr(s, what) if math.isfinite(v)]
         least, most = min(values, default=0.0), max(values, default=0.0)
@@ -84,17 +93,17 @@ def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
         # Of curves that are level, matplotlib would leave no room above.
         ax.set_ylim(0, max(ax.get_ylim()[1], 1.03 * most))
         ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-        ax.yaxis.set_major_formatter(written("{:,g}".format))
-    sizes = np.unique(np.concatenate([np.asarray(s.buffer_bytes, dtype=float) for s in found.values()]))
+        ax.yaxis.set_major_formatter(together(same_decimals))
+    tried = np.unique(np.concatenate([np.asarray(s.buffer_bytes, dtype=float) for s in found.values()])) / one
     last = axes[-1]
-    if len(sizes) == 1:
-        last.set_xlim(sizes[0] / 2, sizes[0] * 2)
+    if len(tried) == 1:
+        last.set_xlim(tried[0] / 2, tried[0] * 2)
     last.set_xscale("log")
-    plain_log(last.xaxis, float(sizes.min()), float(sizes.max()), format_size)
-    if len(sizes) <= 9:
-        last.set_xticks(sizes)
+    plain_log(last.xaxis, float(tried.min()), float(tried.max()), "{:,g}".format)
+    if len(tried) <= 9:
+        last.set_xticks(tried)
         last.xaxis.set_minor_locator(NullLocator())  # ticks are the sizes tried
-    last.set_xlabel("Buffer (bytes)")
+    last.set_xlabel(f"Buffer ({unit})")
     names = [clean_label(label) for label in found]
     if not all(inside for s in found.values() for inside in s.within):
         handles.append(Line2D([], [], **_DOTS, color=INK, markerfacecolor=PAPER))

@@ -14,8 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, Formatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
+from paceline.tables import same_decimals
 from paceline.words import signed
 
 COLUMN_INCHES = 3.3
@@ -153,9 +154,38 @@ PUBLISHED: dict[str, Any] = {"linestyle": "none", "markerfacecolor": PAPER, "mar
 """Points that were published, to be held against what was measured: hollow and grey, with the mark of their curve."""
 
 
-def written(text: Callable[[float], str]) -> FuncFormatter:
-    """Numbers of an axis as ``text`` writes them, with the signs of print."""
-    return FuncFormatter(lambda v, _: signed(text(v)))
+class _Together(Formatter):
+    """Writes all numbers that an axis shows at once, so that they have one unit and as many decimals."""
+
+    def __init__(self, texts: Callable[[Sequence[float]], list[str]]) -> None:
+        self._texts = texts
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return signed(self._texts([x])[0])
+
+    def format_ticks(self, values: Any) -> list[str]:
+        low, high = sorted(self.axis.get_view_interval()) if self.axis else (-math.inf, math.inf)
+        room = 1e-9 * (high - low) if math.isfinite(low) else 0.0
+        # Locators go beyond the ends of an axis; what is not seen has no say.
+        seen = [float(v) for v in values if low - room <= v <= high + room]
+        texts = iter(self._texts(seen))
+        return [signed(next(texts)) if low - room <= v <= high + room else "" for v in values]
+
+
+def together(texts: Callable[[Sequence[float]], list[str]]) -> Formatter:
+    """Numbers of a linear axis as ``texts`` writes them all, with the signs of print."""
+    return _Together(texts)
+
+
+def _on_log(text: Callable[[float], str]) -> Formatter:
+    """Numbers of a log axis as ``text`` writes each; of a short one, plain numbers have as many decimals."""
+
+    def texts(values: Sequence[float]) -> list[str]:
+        found = [text(v) for v in values]
+        short = all(v > 0 for v in values) and max(values, default=1.0) <= 10 * min(values, default=1.0)
+        return same_decimals(values) if short and found == [f"{v:,g}" for v in values] else found
+
+    return _Together(texts)
 
 
 def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) -> None:
@@ -191,7 +221,7 @@ def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str]) 
             if not kept or has_room([kept[-1], tick]):
                 kept.append(tick)
         axis.set_major_locator(FixedLocator(kept))
-    axis.set_major_formatter(written(text))
+    axis.set_major_formatter(_on_log(text))
     log_minor_ticks(axis, low, high)
 
 

@@ -11,8 +11,8 @@ from matplotlib.patches import Patch
 
 from paceline.analysis import TierUse, tier_order
 from paceline.plot.looks import look
-from paceline.plot.style import INK, PAPER, legend, one_panel, style
-from paceline.tables import clean_label
+from paceline.plot.style import INK, PAPER, legend, one_panel, style, together
+from paceline.tables import clean_label, same_decimals
 
 _HATCHES = ("", "/////", ".....", "\\\\\\\\\\", "xxxxx")
 """What tells bars of several runs apart in print without colours; not as many as there are colours."""
@@ -45,7 +45,7 @@ def _tier_bars(uses: Mapping[str, Sequence[TierUse]], ylabel: str, *, whole: boo
     ax.tick_params(axis="x", length=0)
     ax.grid(visible=False, axis="x")
     ax.set_ylim(0, 100 if whole and top > 50 else top * 1.1 or 1.0)
-    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_major_formatter(together(same_decimals))
     ax.set_ylabel(ylabel)
     legend(figure, handles, [clean_label(label) for label in uses])
     return figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,9 +28,9 @@ from paceline.plot.style import (
     one_panel,
     plain_log,
     style,
-    written,
+    together,
 )
-from paceline.tables import clean_label, format_rate, format_size
+from paceline.tables import clean_label, format_rates, format_sizes, same_decimals
 
 Series = tuple[NDArray[Any], NDArray[Any]]
 """Times in ps, ascending, and values; each holds until the next."""
@@ -68,7 +68,7 @@ def time_axis(ax: Axes, start: float, end: float, name: bool = True) -> None:
     found = MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]).tick_values(start / factor, end / factor)
     ticks = np.asarray(found) * factor
     ax.set_xticks(ticks[(ticks >= start) & (ticks <= end)])
-    ax.xaxis.set_major_formatter(written(lambda v: f"{v / factor:g}"))
+    ax.xaxis.set_major_formatter(together(lambda shown: same_decimals([v / factor for v in shown])))
     ax.set_xlim(start, end)
     if name:
         ax.set_xlabel(f"Simulated time ({unit})")
@@ -92,7 +92,7 @@ def queue_timeline(
         return _queue_panels(series, looks or of_schemes(series), end, top, alike)
     # One curve has no legend to name it; in one line the name of a port would be longer than the axis.
     name = f"Bytes waiting\n{clean_label(next(iter(series)))}" if len(series) == 1 else "Bytes waiting"
-    return timeline(series, name, format_size, until_quiet=True, looks=looks, end=end, top=top)
+    return timeline(series, name, format_sizes, until_quiet=True, looks=looks, end=end, top=top)
 
 
 MOST_QUEUES = 2
@@ -112,7 +112,7 @@ def _queue_panels(
         ax.set_title(clean_label(label, 60), loc="left", fontsize=6.5, pad=2)
         ax.set_ylim(0, (most if alike else peaks[k]) * 1.05 or 1.0)
         ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
-        ax.yaxis.set_major_formatter(written(format_size))
+        ax.yaxis.set_major_formatter(together(format_sizes))
         time_axis(ax, 0.0, end, name=False)
         ax.tick_params(labelbottom=k + wide >= len(series))
     figure.supxlabel(f"Simulated time ({time_unit(end)[0]})", fontsize=7.5)
@@ -131,7 +131,7 @@ def _shown_until(series: Iterable[Series]) -> float:
 def timeline(
     series: Mapping[str, Series],
     name: str,
-    text: Callable[[float], str] = "{:g}".format,
+    texts: Callable[[Sequence[float]], list[str]] = same_decimals,
     *,
     whole: bool = False,
     counts: bool = False,
@@ -145,11 +145,11 @@ def timeline(
 ) -> Figure:
     """A quantity over time, by label.
 
-    ``name`` is that of the quantity, and ``text`` writes its values; ``counts``, means of several runs too, have no
-    ticks in between. ``whole`` ones have none either, and where there are too many samples for a line, the line is
-    their mean in each of 250 parts of the axis, in a band from the least to the most. The axis goes to the last sample,
-    or with ``until_quiet`` to soon after the last instant at which a value was not 0; ``end`` (ps) and ``top`` are
-    those of several figures that are looked at together. With ``log`` the y axis is logarithmic.
+    ``name`` is that of the quantity, and ``texts`` writes the values of its axis; ``counts``, means of several runs
+    too, have no ticks in between. ``whole`` ones have none either, and where there are too many samples for a line, the
+    line is their mean in each of 250 parts of the axis, in a band from the least to the most. The axis goes to the last
+    sample, or with ``until_quiet`` to soon after the last instant at which a value was not 0; ``end`` (ps) and ``top``
+    are those of several figures that are looked at together. With ``log`` the y axis is logarithmic.
 
     Several curves have a mark at some of their peaks, which tells them apart in print without colours. Lines are solid:
     dashes cannot be told from a queue that empties and fills; ``dashes`` takes those of the looks for quantities that
@@ -180,14 +180,14 @@ def timeline(
     handles = [_marked(ax, one, looks[label], i, len(shown), end, dashes) for i, (label, one) in enumerate(shown)]
     if whole or counts:
         ax.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
-    ax.yaxis.set_major_formatter(written(text))
+    ax.yaxis.set_major_formatter(together(texts))
     time_axis(ax, 0.0, end)
     most = most if top is None else top
     ax.set_ylim(0, most * 1.05 or 1.0)
     if log and least < math.inf:
         ax.set_yscale("log")
         ax.set_ylim(least / 1.2, most * 1.3)
-        plain_log(ax.yaxis, least / 1.2, most * 1.3, text)
+        plain_log(ax.yaxis, least / 1.2, most * 1.3, "{:,g}".format)
     ax.set_ylabel(name)
     names = [clean_label(label) for label in series]
     for instant, at in (instants or {}).items():
@@ -301,12 +301,12 @@ def flow_timelines(
     rates = dict.fromkeys(flow.what for flow in flows.values())
     handles: dict[int, Any] = {}
     for k, (ax, (label, flow)) in enumerate(zip(panels, flows.items(), strict=True)):
-        _draw(ax, flow.rate_bps, 0, format_rate, 1.08, handles, tops[0] if tops else None)
+        _draw(ax, flow.rate_bps, 0, format_rates, 1.08, handles, tops[0] if tops else None)
         ax.set_ylabel(flow.what)
         if len(flow.cwnd_bytes[0]):
             # A rate is often the window over the base RTT: with equal scales the curves would hide each other.
             twin = ax.twinx()
-            _draw(twin, flow.cwnd_bytes, 1, format_size, 1.6, handles, tops[1] if tops else None)
+            _draw(twin, flow.cwnd_bytes, 1, format_sizes, 1.6, handles, tops[1] if tops else None)
             twin.set_ylabel("Window (bytes)")
         ax.set_title(clean_label(label, 60), loc="left", fontsize=6.5, pad=2)
         bottom = k + wide >= len(flows)  # nothing below it
@@ -333,7 +333,7 @@ def _draw(
     ax: Axes,
     series: Series,
     which: int,
-    text: Callable[[float], str],
+    texts: Callable[[Sequence[float]], list[str]],
     room: float,
     handles: dict[int, Any],
     top: float | None,
@@ -347,7 +347,7 @@ def _draw(
     most = float(y.max()) if top is None and len(y) else top or 0.0
     ax.set_ylim(0, most * room if most > 0 else 1.0)
     ax.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
-    ax.yaxis.set_major_formatter(written(text))
+    ax.yaxis.set_major_formatter(together(texts))
     ax.tick_params(axis="y", labelcolor=PALETTE[which])
     ax.yaxis.label.set_color(PALETTE[which])
     if which:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paceline.files import figures
 from paceline.sweeps.brief import means, most_measured, short
-from paceline.tables import p99_name
+from paceline.tables import p99_name, same_decimals
 from paceline.units import KINDS, QUOTES, quantity
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def figure(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str = "
                 series={label: (sorted(by), [by[x].mean / unit for x in sorted(by)]) for label, by in found.items()},
                 xlabel=over,
                 ylabel=name,
-                ticks=_ticks(places),
+                ticks=_ticks(places, log=is_wide(places.values())),
                 scale="log" if is_wide(values) else "linear",
                 log_x=is_wide(places.values()),
                 intervals={
@@ -91,11 +92,17 @@ def _numbers(values: Sequence[Any]) -> dict[str, float] | None:
     return None
 
 
-def _ticks(places: Mapping[str, float]) -> dict[float, str]:
-    """What stands at the places, where there are many at some of them only."""
+def _ticks(places: Mapping[str, float], *, log: bool) -> dict[float, str]:
+    """What stands at the places, where there are many at some of them only; plain numbers have as many decimals.
+
+    On a ``log`` axis, which goes over decades, numbers are as they were given.
+    """
     step = -(-len(places) // MOST_TICKS)
     ordered = sorted(places.items(), key=lambda item: item[1])
-    return {place: "" if k % step else text.strip(QUOTES) for k, (text, place) in enumerate(ordered)}
+    texts = [text.strip(QUOTES) for text, _ in ordered]
+    if not log and all(re.fullmatch(r"-?\d+(\.\d+)?", text) for text in texts):
+        texts = same_decimals([place for _, place in ordered])
+    return {place: "" if k % step else text for k, (text, (_, place)) in enumerate(zip(texts, ordered, strict=True))}
 
 
 def _label(row: Mapping[str, Any], others: Sequence[str], varied: Sequence[str]) -> str:

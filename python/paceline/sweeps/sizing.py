@@ -30,7 +30,7 @@ from paceline.sweeps.grid import Axis, dotted, grid, replaces
 from paceline.sweeps.points import KeyValue, Point, Run, Runs
 from paceline.sweeps.remarks import remarks as warned
 from paceline.sweeps.runner import prepare
-from paceline.tables import Cell, Table, clean_label, fewest, format_share, format_slowdown, p99_name
+from paceline.tables import Cell, Table, clean_label, fewest, format_given, format_share, format_slowdown, p99_name
 from paceline.units import BYTES, quantity
 from paceline.words import headed, many
 
@@ -160,10 +160,10 @@ def _halved(scenario: Path, vary: Sequence[str], overrides: Sequence[str]) -> tu
         except _native.InputError as error:
             if not chosen:
                 raise
-            below, problem = _size(whole >> (k - 1)), error.problem or str(error)
+            below, problem = format_given(whole >> (k - 1)), error.problem or str(error)
             return Axis(
                 BUFFER, chosen, source=origin
-            ), f"no buffer below {below} was tried: with {_size(whole >> k)}, {problem}"
+            ), f"no buffer below {below} was tried: with {format_given(whole >> k)}, {problem}"
         chosen = (size, *chosen)
     return Axis(BUFFER, chosen, source=origin), ""
 
@@ -284,7 +284,7 @@ def _broken(t: Tried, largest: Tried, limits: Limits) -> tuple[str, ...]:
 def _shown(axis: str, values: Sequence[Any]) -> str:
     """Some values of an axis, as the table writes them."""
     if axis == BUFFER:
-        return f"buffer {', '.join(_size(_bytes(str(v))) for v in values)}"
+        return f"buffer {', '.join(format_given(_bytes(str(v))) for v in values)}"
     return f"{axis.rpartition('.')[2]} {', '.join(plain(str(v)) for v in values)}"
 
 
@@ -328,7 +328,7 @@ def answers(found: Sequence[BufferCurve]) -> Table:
             ("none of these", "–", "–", "–")
             if small is None
             else (
-                _size(small.buffer_bytes),
+                format_given(small.buffer_bytes),
                 _p99(small),
                 format_share(small.drops),
                 format_share(small.paused),
@@ -345,7 +345,7 @@ def everything(found: Sequence[BufferCurve]) -> Table:
     for curve in found:
         for t, broken in zip(curve.tried, curve.broken, strict=True):
             cells = (
-                _size(t.buffer_bytes),
+                format_given(t.buffer_bytes),
                 t.status,
                 f"{t.measured:,} / {t.unfinished:,}",
                 _p99(t),
@@ -368,12 +368,6 @@ def everything(found: Sequence[BufferCurve]) -> Table:
 
 def _p99(t: Tried) -> str:
     return ("≥ " if t.at_least else "") + format_slowdown(t.p99)
-
-
-def _size(size_bytes: int) -> str:
-    if size_bytes >= 10**6:
-        return f"{size_bytes / 1e6:.4g} MB"
-    return f"{size_bytes / 1e3:.4g} KB"
 
 
 def _told_apart(lines: dict[str, plot.Sized]) -> dict[str, plot.Sized]:

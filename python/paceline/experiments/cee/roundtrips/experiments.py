@@ -38,7 +38,7 @@ def _delays(runs: Runs) -> Iterator[Drawing]:
             f = facts(run)
             series[when(pfc)] = (f.queue_us * 1e6, delays_us(f.queue_bytes))
     if series:
-        figure = plot.timeline(series, "Round trip in the network (µs)", "{:,g}".format, log=True)
+        figure = plot.timeline(series, "Round trip in the network (µs)", log=True)
         yield Drawing("E7-delay", figure, "Round trip of a small message during incasts of 32 hosts.")
 
 
