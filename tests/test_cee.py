@@ -413,7 +413,7 @@ def test_measures_of_series() -> None:
 
 def test_runs_are_called_alike_in_all_tables() -> None:
     """Readers look for a run of one table in another."""
-    assert setup.run_title("red", "vegas", 1.0) == "ECN-RED, Vegas, PFC"
+    assert setup.run_title("red", "vegas", 1.0) == "Vegas, ECN-RED, PFC"
     place = ("base", "new_reno", 0.0)
     of = [QueryCase("base", "new_reno", udp=True), QueryCase("base", "new_reno", size=40)]
     (of_queries,) = queries.tables({(*place, 1.0, "qct_ms"): 1.0, (*place, 0.0, "study", 40.0, "qct_ms"): 1.0}, of)
@@ -422,11 +422,11 @@ def test_runs_are_called_alike_in_all_tables() -> None:
     crowds = [Crowd("greedy_7", "base", "new_reno"), Crowd("ends_7", "base", "cubic_half", pfc=True)]
     of_crowds = hotspot.table({case.place("drops"): 1.0 for case in crowds}, crowds)
     assert [[row[0].text for row in table.rows] for table in (of_queries, of_programs, of_crowds)] == [
-        ["no marking, NewReno, no PFC, UDP, 20 KiB", "no marking, NewReno, no PFC, 40 KiB"],
-        ["no marking, NewReno, no PFC", "no marking, NewReno, no PFC, clock of 1 ms"],
+        ["NewReno, no marking, no PFC, UDP, 20 KiB", "NewReno, no marking, no PFC, 40 KiB"],
+        ["NewReno, no marking, no PFC", "NewReno, no marking, no PFC, clock of 1 ms"],
         [
-            "7 flows without end, no marking, NewReno, no PFC",
-            "7 flows that end, no marking, CUBIC, beta 0.5, PFC",
+            "7 flows without end, NewReno, no marking, no PFC",
+            "7 flows that end, CUBIC, beta 0.5, no marking, PFC",
         ],
     ]
 

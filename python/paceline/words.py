@@ -103,13 +103,13 @@ def _power(found: re.Match[str]) -> str:
 
 _UNIT = "(?:%|[pnµm]?s|[KMGT]?i?B|[KMGT]?b/s)"
 _TIED = re.compile(
-    rf"(?<=[0-9]) (?={_UNIT}(?![\w/])|±)|(?<=,) (?={_UNIT}$)|(?<=\bnot) (?=judged\b)|(?<=[<>≤≥±]) (?=[0-9])"
+    rf"(?<=[0-9]) (?={_UNIT}(?![\w/])|±)| (?=\({_UNIT}\))|(?<=\bnot) (?=judged\b)|(?<=[<>≤≥±]) (?=[0-9])"
     r"|(?<=\bQCN) (?=[0-9])"
 )
 
 
 def tied(text: str) -> str:
-    """A text that keeps together a number, its unit and what compares it, "not judged", and a unit at its end."""
+    """A text that keeps together a number, its unit and what compares it, "not judged", and a unit in brackets."""
     return _TIED.sub("\N{NO-BREAK SPACE}", text)
 
 

@@ -248,7 +248,7 @@ def judge_a8(runs: Runs, _scale: Scale) -> list[Verdict]:
         lost = facts(run).unscheduled_drops
         found.append(judge.exact(f"A8.acks.{name}", text, bursts[name] - lost, answers(run) - others))
     probe = told_bytes(whole) - told_bytes(runs.one(burst="none"))
-    text = "What a flow with Aeolus sends besides data more than one without: its probe, bytes"
+    text = "What a flow with Aeolus sends besides data more than one without: its probe (bytes)"
     found.append(judge.exact("A8.probe", text, PROBE_BYTES, probe))
     text = "Unscheduled packets of a burst that the first credit ends: not more than of a whole one"
     within = "yes" if bursts["stopped"] <= BUDGET else f"no: {bursts['stopped']}"

@@ -201,7 +201,7 @@ def show(runs: Runs, scale: Scale) -> Shown:
             ]
             label = f"{TITLES[str(name)]}, {WORKLOADS[str(workload)].title}, load {load:g}, {in_words(str(variant))}"
             rows.append(tuple(Cell(text) for text in (label, *numbers)))
-    head = ("Scheme, workload, load, variant", "Mean FCT, µs", "p99, µs", "p99.9, µs", "Mean up to 100 KB, µs")
+    head = ("Scheme, workload, load, variant", "Mean FCT (µs)", "p99 (µs)", "p99.9 (µs)", "Mean up to 100 KB (µs)")
     caption = "FCT at the receiver, flows of all seeds"
     if any(cell.text == "–" for row in rows for cell in row):
         caption += "; a dash where fewer than 100 flows give no p99, or fewer than 1,000 no p99.9"

@@ -143,7 +143,7 @@ def rule(values: Values) -> list[Claim]:
                     ours = f"{workload}.{name}.{ratio}"
                     for kind in ("unscheduled", "scheduled"):
                         for where, words in _WHERE.items():
-                            text = f"{said} {kind} packets lost {words}, %"
+                            text = f"{said} {kind} packets lost {words} (%)"
                             value = at(values, *place, kind, where)
                             claim = Claim(f"{ours}.{kind}.{where}", text, value, variant=variant, most=100)
                             found.append(claim)
@@ -210,10 +210,10 @@ def show(runs: Runs, scale: Scale) -> Shown:
     ]
     head = (
         "Scheme, workload, load, network",
-        "Unscheduled: core, %",
-        "last link, %",
-        "Scheduled: core, %",
-        "last link, %",
+        "Unscheduled: core (%)",
+        "last link (%)",
+        "Scheduled: core (%)",
+        "last link (%)",
     )
     bars = intervals(measure, runs.where(variant="default"))
     return Shown(_drawings(values, bars), [Table("Packets lost, of those sent", head, rows)], remarks)

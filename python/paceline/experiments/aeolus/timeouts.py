@@ -94,7 +94,7 @@ def rule_a1(values: Values) -> list[Claim]:
         found += [
             Claim(
                 f"{of}.max.rto_10ms",
-                said("largest FCT with RTO 10 ms, µs"),
+                said("largest FCT with RTO 10 ms (µs)"),
                 at(values, *slow, "max"),
                 judge.at_least(10_000),
             ),
@@ -125,7 +125,8 @@ def rule_a1(values: Values) -> list[Claim]:
         ]
     for (variant, at_load, name, what), value in values.items():
         if what in ("max", "efficiency"):
-            text = f"load {at_load}, {TABLE_4[str(name)].title}: {'largest FCT, µs' if what == 'max' else 'efficiency'}"
+            words = "largest FCT (µs)" if what == "max" else "efficiency"
+            text = f"load {at_load}, {TABLE_4[str(name)].title}: {words}"
             found.append(
                 Claim(f"table.load{round(float(at_load) * 100)}.{name}.{what}", text, value, variant=str(variant))
             )
@@ -143,7 +144,7 @@ def _table_a1(values: Values) -> Table:
                     rows.append(
                         tuple(Cell(text) for text in (f"{stack.title}, {in_words(variant)}, load {load:g}", *cells))
                     )
-    head = ("Scheme, variant, load", "Mean FCT, µs", "Largest FCT, µs", "Needed over sent", "Sent needlessly")
+    head = ("Scheme, variant, load", "Mean FCT (µs)", "Largest FCT (µs)", "Needed over sent", "Sent needlessly")
     return Table("Table 4: the published values are not in the text at hand", head, rows)
 
 
@@ -283,7 +284,7 @@ def rule_a2(values: Values) -> list[Claim]:
     )
     for (variant, name, what), value in values.items():
         if what != "unscheduled_drops":
-            words = {"mean": "mean FCT, µs", "max": "largest FCT, µs", "scheduled_drops": "scheduled packets dropped"}
+            words = {"mean": "mean FCT (µs)", "max": "largest FCT (µs)", "scheduled_drops": "scheduled packets dropped"}
             text = f"20-to-1 incast of 400 KB, {_title_5(str(name))}: {words[str(what)]}"
             found.append(Claim(f"table.{name}.{what}", text, value, variant=str(variant)))
     return found
@@ -307,7 +308,7 @@ def show_a2(runs: Runs, _scale: Scale) -> Shown:
             if (variant, name, "mean") in values:
                 kinds = ("mean", "max", "unscheduled_drops", "scheduled_drops")
                 rows[f"{_title_5(name)}, {in_words(variant)}"] = [values[variant, name, what] for what in kinds]
-    head = ("Scheme, variant", "Mean FCT, µs", "Largest FCT, µs", "Unscheduled drops", "Scheduled drops")
+    head = ("Scheme, variant", "Mean FCT (µs)", "Largest FCT (µs)", "Unscheduled drops", "Scheduled drops")
     remarks = [
         "The wire needs 674 µs for all data, 711 µs at the 94.8 % that credits leave. Published: about ten times; the "
         "values of table 5 are not in the text at hand, nor are the delay of its links and the size of its buffer.",

@@ -292,7 +292,7 @@ def time_rule(values: Values) -> list[Claim]:
     for name, stack in STACKS.items():
         for what in ("mean_us", "p95_us", "p99_us"):
             value = at(values, "default", name, what)
-            text = f"victim, {stack.title}: {what.removesuffix('_us')} of the QCT, µs"
+            text = f"victim, {stack.title}: {what.removesuffix('_us')} of the QCT (µs)"
             limits: judge.Limits | None = None
             if what == "p99_us":
                 limits = {"new_reno": judge.about(_PUBLISHED_P99_US), "hpcc_tcp": judge.below(200)}.get(name)
@@ -308,7 +308,7 @@ def time_rule(values: Values) -> list[Claim]:
             found.append(Claim(f"rdma.{what.removesuffix('_us')}", text, over, limits, variant=variant))
     for variant in (variant for variant, stacks in KNOBS.items() if "new_reno" in stacks):
         value = at(values, variant, "new_reno", "p99_us")
-        text = "victim, NewReno, TCP: p99 of the QCT, µs"
+        text = "victim, NewReno, TCP: p99 of the QCT (µs)"
         up_to = at(values, variant, "new_reno", "p99_us", "up to")
         found.append(Claim("new_reno.p99_us", text, value, published=_PUBLISHED_P99_US, variant=variant, up_to=up_to))
     return found
@@ -328,7 +328,7 @@ def queue_rule(values: Values) -> list[Claim]:
                 place = ("default", name, f"{when}_p{q}_kb")
                 value, within = at(values, *place), bounds(values, place)
                 limit, published = limits.get((name, q), (None, None)) if when == "queue" else (None, None)
-                text = f"queue at the victim's bottleneck, {stack.title}: p{q}, {words}, KB"
+                text = f"queue at the victim's bottleneck, {stack.title}: p{q}, {words} (KB)"
                 found.append(Claim(f"{name}.{when}_p{q}_kb", text, value, limit, published, within=within))
     for name, ours, other in (
         ("tcp", "hpcc_tcp", "new_reno"),
@@ -345,7 +345,7 @@ def queue_rule(values: Values) -> list[Claim]:
             for q in (50, 99):
                 place = (variant, name, f"queue_p{q}_kb")
                 value, within = at(values, *place), bounds(values, place)
-                text = f"queue at the victim's bottleneck, {STACKS[name].title}: p{q}, all the time, KB"
+                text = f"queue at the victim's bottleneck, {STACKS[name].title}: p{q}, all the time (KB)"
                 found.append(Claim(f"{name}.queue_p{q}_kb", text, value, within=within, variant=variant))
     return found
 
@@ -359,7 +359,7 @@ def batch_rule(values: Values) -> list[Claim]:
                 variant = batch("default", n, paced=paced)
                 place = (variant, "hpcc_tcp", f"queue_p{q}_kb")
                 value, within = at(values, *place), bounds(values, place)
-                text = f"HPCC, TCP, an ACK per {n}{', paced' if paced else ''}: p{q} of the bottleneck's queue, KB"
+                text = f"HPCC, TCP, an ACK per {n}{', paced' if paced else ''}: p{q} of the bottleneck's queue (KB)"
                 found.append(Claim(f"{variant}.queue_p{q}_kb", text, value, within=within))
     for acks in ACKS:
         one, eight, sixteen = (batch(acks, n, paced=False) for n in (1, 8, 16))
@@ -401,8 +401,8 @@ def _table(values: Values) -> Table:
         before = (values[*place, f"{what}_warmup"] for what in ("drops", "timeouts"))
         cells += [Cell(f"{text} ({count:,.0f})") for text, count in zip(after, before, strict=True)]
         rows.append((Cell(f"{STACKS[name].title}, {in_words(variant)}"), *cells))
-    head = ("Scheme, variant", "Answered/s", "Mean QCT, µs", "p95, µs", "p99, µs", "Queue p50, KB", "p99, KB")
-    more = ("Link busy, %", "Drops", "Timeouts")
+    head = ("Scheme, variant", "Answered/s", "Mean QCT (µs)", "p95 (µs)", "p99 (µs)", "Queue p50 (KB)", "p99 (KB)")
+    more = ("Link busy (%)", "Drops", "Timeouts")
     caption = "The victim, and the bottleneck's queue, after the warm-up; in brackets the counts of the warm-up"
     return Table(caption, (*head, *more), rows)
 

@@ -256,7 +256,7 @@ def burst_rule(values: Values) -> list[Claim]:
     """E31: bursts come from new connections at line rate; headroom below the line takes them up."""
     found = []
     for variant in ("default", *HPCC, *FORMS):
-        for what, words in (("queue", "p99 of the queue while busy, KB"), ("slowdown", "p99 slowdown up to 32 KB")):
+        for what, words in (("queue", "p99 of the queue while busy (KB)"), ("slowdown", "p99 slowdown up to 32 KB")):
             value, within = at(values, variant, what), bounds(values, (variant, what))
             found.append(Claim(f"{variant}.{what}", f"HPCC, RDMA, {in_words(variant)}: {words}", value, within=within))
     for over, under in (("eta_1", "default"), ("default", "eta_0.9"), ("default", "slow_start")):
@@ -351,7 +351,7 @@ def _queues(values: Values, names: dict[str, dict[int, tuple[judge.Limits, float
                     place: Place = (name, where, q, when)
                     value, within = at(values, *place), bounds(values, place)
                     during = "all the time" if when == "all" else "while busy"
-                    text = f"{STACKS[name].title}: p{q} of the queue, {words}, {during}, KB"
+                    text = f"{STACKS[name].title}: p{q} of the queue, {words}, {during} (KB)"
                     ports = "hosts" if where == _HOST_PORTS else "busiest"
                     found.append(Claim(f"{name}.{ports}.{when}.p{q}", text, value, limit, published, within=within))
     return found
@@ -365,9 +365,9 @@ def _carried(values: Values, *names: str) -> list[Claim]:
     """How much of the offered load gets through: queues stand for a load only where the backlog does not grow."""
     words = {
         "carried": "links to servers, % of the time busy",
-        "open warmup": "queries under way when the warm-up ends, MB",
-        "open end": "queries under way when the run ends, MB",
-        "asked": "queries issued, MB",
+        "open warmup": "queries under way when the warm-up ends (MB)",
+        "open end": "queries under way when the run ends (MB)",
+        "asked": "queries issued (MB)",
     }
     return [
         Claim(f"{name}.{what.replace(' ', '_')}", f"{STACKS[name].title}: {text}", at(values, name, what))
@@ -383,7 +383,7 @@ def hpcc_queue_rule(values: Values) -> list[Claim]:
     for name, published in (("hpcc_tcp", 21.3), ("hpcc_rdma", 23.7)):
         place: Place = (name, _HOST_PORTS, 99, "busy")
         delay, within = at(values, *place) * _US_PER_KB, bounds(values, place)
-        text = f"{STACKS[name].title}: what the p99 of the queue, ports to servers, while busy, takes at 25 Gb/s, µs"
+        text = f"{STACKS[name].title}: what the p99 of the queue, ports to servers, while busy, takes at 25 Gb/s (µs)"
         range_ = (within[0] * _US_PER_KB, within[1] * _US_PER_KB) if within else None
         found.append(Claim(f"{name}.delay", text, delay, published=published, within=range_))
     pauses = at(values, "hpcc_rdma", "pauses")
@@ -431,7 +431,7 @@ def size_rule(values: Values) -> list[Claim]:
     found = []
     for size, share in SHARES.items():
         value = at(values, "hpcc_rdma", size, "share") * share * 100
-        text = f"queries of at most {size:,} B, %"
+        text = f"queries of at most {size:,} B (%)"
         found.append(Claim(f"share_{size}", text, value, judge.percent_of(share * 100, 3), published=share * 100))
     return found
 
@@ -458,13 +458,13 @@ def _tables(runs: Runs) -> list[Table]:
                 rows.append((Cell(f"{stack.title}, {in_words(variant)}"), *cells))
     sizes = (f"{s // 1000} KB: p50 / p99" for s in SIZES)
     ranges = (f"{a // 1000:,} to {b // 1000:,} KB" for a, b in pairwise((SHORT, *LONGER)))
-    links = ("Links busy, %", "busiest link, %", "Under way: warm-up / end, of all, MB")
+    links = ("Links busy (%)", "busiest link (%)", "Under way: warm-up / end, of all (MB)")
     return [
         Table("Slowdown by query size", ("Scheme, variant", "Answered/s", *sizes, "up to 32 KB: p99"), slow),
         Table("Slowdown of longer queries, p50 / p99, by size", ("Scheme, variant", *ranges), longer),
         Table(
             "Queue at ports to servers; links to servers; queries under way",
-            ("Scheme, variant", "Queue p50 / p99, KB", "while busy, KB", *links),
+            ("Scheme, variant", "Queue p50 / p99 (KB)", "while busy (KB)", *links),
             queues,
         ),
     ]

@@ -12,7 +12,7 @@ from typing import Final
 
 from paceline.experiments.cee.programs import runs as programs
 from paceline.experiments.cee.queries import runs as queries
-from paceline.experiments.cee.setup import ALL_CELLS, CELLS, SCHEMES, TITLES, both_readings, pfc_title, when
+from paceline.experiments.cee.setup import ALL_CELLS, CELLS, SCHEMES, TITLES, both_readings, pfc_title, run_title, when
 from paceline.experiments.cee.study import experiment, seeds
 from paceline.plot import multiples
 from paceline.reproduce.claims import Claim, Place, Values, at
@@ -76,12 +76,12 @@ class Kind:
     def table(self, values: Values) -> Table:
         """A row for each cell."""
         found = {}
-        for scheme, title in TITLES.items():
+        for scheme in TITLES:
             for cell in _CELLS:
                 for pfc in (False, True):
                     got = self.row(values, cell, scheme, pfc)
                     if any(map(math.isfinite, got)):
-                        found[f"{title}, {ALL_CELLS[cell].title}, {pfc_title(pfc)}"] = got
+                        found[run_title(cell, scheme, pfc)] = got
         rows = number_rows(found)
         head = ("Cell", *(headed(text) for _, text in self.parts))
         return Table(f"{self.title}; means over seeds{self._left_out(values)}", head, rows)
@@ -162,8 +162,8 @@ def _each(schemes: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
 
 
 _OF_QUERIES: Final = (
-    ("qct_ms", "mean QCT, ms"),
-    ("qct_p99_ms", "p99 of the QCT, ms"),
+    ("qct_ms", "mean QCT (ms)"),
+    ("qct_p99_ms", "p99 of the QCT (ms)"),
     ("drops", "packets dropped, mean of a run"),
     ("timeouts", "timeouts, mean of a run"),
 )

@@ -198,8 +198,8 @@ def pfc_title(pfc: object) -> str:
 
 
 def run_title(cell: object, scheme: object, pfc: object, titles: Mapping[str, str] = TITLES) -> str:
-    """What tables call a run by its place among the measured values: cell, scheme and PFC."""
-    return f"{ALL_CELLS[str(cell)].title}, {titles[str(scheme)]}, {pfc_title(pfc)}"
+    """What tables call a run by its place among the measured values: scheme, cell and PFC, as statements do."""
+    return f"{titles[str(scheme)]}, {ALL_CELLS[str(cell)].title}, {pfc_title(pfc)}"
 
 
 KNOBS: Final[Mapping[str, Mapping[str, Any]]] = {

@@ -29,10 +29,10 @@ TITLES: Final = {name: stack.title for name, stack in SCHEMES.items()}
 GOODPUT_TITLE: Final = WORKLOADS[GOODPUT_WORKLOAD].lower()
 NAN: Final = float("nan")
 LOSSES: Final = {
-    "unscheduled": "Unscheduled lost, %",
-    "others": "Others lost, %",
-    "trimmed": "Trimmed, %",
-    "again": "Sent again, %",
+    "unscheduled": "Unscheduled lost (%)",
+    "others": "Others lost (%)",
+    "trimmed": "Trimmed (%)",
+    "again": "Sent again (%)",
     "timeouts": "Timeouts",
     "pauses": "Pauses",
     "credits_lost": "Credits lost",

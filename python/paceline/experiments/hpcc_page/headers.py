@@ -84,8 +84,8 @@ def verdicts(runs: Runs, _scale: Scale) -> Sequence[Verdict]:
         load = (PAYLOAD_BYTES + header + ack) / PAYLOAD_BYTES
         what = name.lower()
         found += [
-            judge.exact(f"H13.header.{what}", f"{name}: header of a data packet, bytes", header, wire.header_bytes),
-            judge.exact(f"H13.ack.{what}", f"{name}: ACK, bytes", ack, wire.ack_bytes),
+            judge.exact(f"H13.header.{what}", f"{name}: header of a data packet (bytes)", header, wire.header_bytes),
+            judge.exact(f"H13.ack.{what}", f"{name}: ACK (bytes)", ack, wire.ack_bytes),
             judge.exact(f"H13.load.{what}", f"{name}: bytes on the wire per byte of payload", load, wire.load),
         ]
     loads = [wire.load for name, wire in wires.items() if name != "HPCC-INT"]

@@ -236,15 +236,15 @@ def _course(folder: Path, setup: Setup) -> Course:
 
 
 _TOLD: Final[Mapping[str, tuple[str, float]]] = {
-    "peak_bytes": ("queue at its longest, KB", 1000),
+    "peak_bytes": ("queue at its longest (KB)", 1000),
     "growth": ("base RTTs until the queue is longest", 1),
     "half_spare": ("base RTTs, beyond what the link needs, until half of that queue is gone", 1),
     "spare": ("base RTTs, beyond what the link needs, until the queue is gone", 1),
     "gone": ("base RTTs until the queue is gone", 1),
     "loaded": ("RTTs of a packet that finds the longest queue, until the queue is gone", 1),
-    "after_mean": ("mean queue, once it has been gone, KB", 1000),
-    "after_p99": ("p99 of the queue, once it has been gone, KB", 1000),
-    "later_mean": ("mean queue of the second half of the time, KB", 1000),
+    "after_mean": ("mean queue, once it has been gone (KB)", 1000),
+    "after_p99": ("p99 of the queue, once it has been gone (KB)", 1000),
+    "later_mean": ("mean queue of the second half of the time (KB)", 1000),
 }
 """What is told of a course: its words, and the unit."""
 
@@ -287,7 +287,7 @@ def rule(values: Values) -> list[Claim]:
         for ours in OURS:
             for other in OTHERS:
                 value = ratio(values, ("default", other, what), ("default", ours, what))
-                text = f"{_TOLD[what][0].removesuffix(', KB')}, {as_ratio(SCHEMES[other], SCHEMES[ours])}"
+                text = f"{_TOLD[what][0].removesuffix(' (KB)')}, {as_ratio(SCHEMES[other], SCHEMES[ours])}"
                 found.append(Claim(f"{name}.{other}.{ours}", text, value, judge.above(1)))
     return found
 
@@ -365,15 +365,15 @@ def show(runs: Runs, scale: Scale) -> Shown:
     ]
     head = (
         "Scheme, variant",
-        "Longest, KB",
+        "Longest (KB)",
         "at, RTTs",
         "half gone, beyond",
         "gone, beyond",
         "gone",
         "in loaded RTTs",
-        "then: mean, KB",
-        "p99, KB",
-        "second half, KB",
+        "then: mean (KB)",
+        "p99 (KB)",
+        "second half (KB)",
     )
     table = Table("The bottleneck's queue, mean over seeds; times in base RTTs", head, rows)
     return Shown(_drawings(runs), [table], remarks)

@@ -29,7 +29,7 @@ def sawtooth_rule(values: Values) -> list[Claim]:
         Claim("drops_on", "packets dropped with PFC", at(values, *on.place("drops")), judge.at_most(0), count=True),
         Claim(
             "plateau",
-            "median queue with PFC, KB; seven ingress ports hold 7 times 80 to 97 KB",
+            "median queue with PFC (KB); seven ingress ports hold 7 times 80 to 97 KB",
             at(values, *on.place("queue_p50_kb")),
             judge.between(0.85 * 7 * XON / 1000, 1.15 * 7 * XOFF / 1000),
             within=bounds(values, on.place("queue_p50_kb")),
@@ -104,7 +104,7 @@ def vegas_rule(values: Values) -> list[Claim]:
     greedy = Crowd("greedy_7", "base", "vegas")
     for name, q, words, limits in (("queue", 99, "p99", judge.below(80)), ("median", 50, "median", None)):
         queue = greedy.place(f"queue_p{q}_kb")
-        text = f"Vegas: {words} of the queue, KB"
+        text = f"Vegas: {words} of the queue (KB)"
         found.append(Claim(name, text, at(values, *queue), limits, within=bounds(values, queue)))
     found += [
         Claim("use", "Vegas: share of the link used", at(values, *greedy.place("use")), most=1),
@@ -211,7 +211,7 @@ def sweep_rule(values: Values) -> list[Claim]:
                 for what, text in (
                     ("jain", "Jain's index"),
                     ("use", "share of the link used"),
-                    ("queue_p50_kb", "median queue, KB"),
+                    ("queue_p50_kb", "median queue (KB)"),
                 ):
                     most = math.inf if what == "queue_p50_kb" else 1.0
                     value, within = at(values, *case.place(what)), bounds(values, case.place(what))
@@ -226,7 +226,7 @@ def convergence_rule(values: Values) -> list[Claim]:
     found = [
         Claim(
             f"{name}.fair_ms",
-            f"{TITLES[name]}: until Jain's index stays above 0.9 after a seventh flow, ms",
+            f"{TITLES[name]}: until Jain's index stays above 0.9 after a seventh flow (ms)",
             at(values, *case.place("fair_ms")),
         )
         for name, case in (("new_reno", reno), ("cubic", cubic), ("cubic_half", half))
@@ -269,14 +269,14 @@ def rtt_rule(values: Values) -> list[Claim]:
     return [
         Claim(
             "alone",
-            "alone: median round trip in the network, µs",
+            "alone: median round trip in the network (µs)",
             at(values, *alone.place("rtt_p50_us")),
             judge.between(1, 50),
         ),
-        Claim("base", "beside 32 flows without PFC: median round trip, µs", at(values, *off.place("rtt_p50_us"))),
+        Claim("base", "beside 32 flows without PFC: median round trip (µs)", at(values, *off.place("rtt_p50_us"))),
         Claim(
             "pfc",
-            "beside 32 flows with PFC: median round trip, µs",
+            "beside 32 flows with PFC: median round trip (µs)",
             at(values, *on.place("rtt_p50_us")),
             judge.above(10_000),
         ),

@@ -267,13 +267,13 @@ def _named(kind: Kind) -> str:
 def table(values: Values, cases: Collection[Crowd]) -> Table:
     """The numbers of :func:`measure`, a row for each case, without those that none of the cases has."""
     parts = {
-        "queue_p1_kb": "Queue p1, KB",
-        "queue_p50_kb": "p50, KB",
-        "queue_p99_kb": "p99, KB",
+        "queue_p1_kb": "Queue p1 (KB)",
+        "queue_p50_kb": "p50 (KB)",
+        "queue_p99_kb": "p99 (KB)",
         "drops": "Drops",
         "timeouts": "Timeouts",
         "ignored_duplicates": "Third dup-ACKs ignored",
-        "fct_ms": "Mean FCT, ms",
+        "fct_ms": "Mean FCT (ms)",
     }
     parts = {w: n for w, n in parts.items() if any(math.isfinite(at(values, *case.place(w))) for case in cases)}
     rows = {case.title: [at(values, *case.place(what)) for what in parts] for case in cases}

@@ -39,7 +39,7 @@ _SUSTAINED: Final = (
         judge.at_least(10),
         math.inf,
     ),
-    ("congested_ms", f"time in which {_OVER}, ms", "congested_ms", 1, None, math.inf),
+    ("congested_ms", f"time in which {_OVER} (ms)", "congested_ms", 1, None, math.inf),
 )
 """Claims of E12: names, words, what is measured, what is one of it, limits, and the most that a value can be."""
 

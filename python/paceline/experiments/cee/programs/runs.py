@@ -250,8 +250,8 @@ def watched_table(values: Values) -> Table:
         "drops": "Drops",
         "timeouts": "Timeouts",
         "involved": "Hosts behind over 80 KB",
-        "longest_ms": "Longest stretch, ms",
-        "congested_ms": "Time in all, ms",
+        "longest_ms": "Longest stretch (ms)",
+        "congested_ms": "Time in all (ms)",
     }
     rows = {}
     cases = [at_ports(program, pfc=pfc) for pfc in (False, True) for program in watched_programs(values)]

@@ -249,10 +249,10 @@ def measure(runs: Runs) -> Values:
 
 def tables(values: Values, cases: Collection[QueryCase]) -> list[Table]:
     """The numbers of :func:`measure`, a row for each case; how long ports are congested by itself."""
-    times = {"qct_ms": "Mean QCT, ms", "qct_p99_ms": "p99, ms", "unanswered": "Unanswered", "fct_ms": "Mean FCT, ms"}
+    times = {"qct_ms": "Mean QCT (ms)", "qct_p99_ms": "p99 (ms)", "unanswered": "Unanswered", "fct_ms": "Mean FCT (ms)"}
     counts = {"drops": "Drops", "timeouts": "Timeouts", "notifications": "CNMs"}
     ports = {"congested": "Congested, of the ports' time"}
-    stretches = {"event_ms": "Median, ms", "lasting_ms": "At some port: longest, ms", "at_once": "Ports at once"}
+    stretches = {"event_ms": "Median (ms)", "lasting_ms": "At some port: longest (ms)", "at_once": "Ports at once"}
     sized = any(case.size != SIZE for case in cases)
 
     def of(title: str, parts: dict[str, str], cases: Collection[QueryCase]) -> Table:

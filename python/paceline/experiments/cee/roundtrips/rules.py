@@ -31,7 +31,7 @@ def swing_rule(values: Values) -> list[Claim]:
         text = f"longest over shortest delay in the network within 1 ms, {when(pfc)}"
         found += [
             Claim(f"swing.pfc{pfc:d}", text, at(values, *case.place("swing")), limits, "100 to 1000"),
-            Claim(f"longest.pfc{pfc:d}", f"longest delay, µs, {when(pfc)}", at(values, *case.place("longest_us"))),
+            Claim(f"longest.pfc{pfc:d}", f"longest delay (µs), {when(pfc)}", at(values, *case.place("longest_us"))),
             Claim(
                 f"late.pfc{pfc:d}",
                 f"shortest timeout of 22 ms over the longest round trip, {when(pfc)}",
@@ -81,7 +81,7 @@ def mixture_rule(values: Values) -> list[Claim]:
                     at(values, *greedy.place("over")),
                 ),
                 Claim(f"{name}.jain", f"{title}: Jain's index of all eight", at(values, *greedy.place("jain")), most=1),
-                Claim(f"{name}.near_ms", f"{title}: FCT of near flows, ms", at(values, *ends.place("near_ms"))),
-                Claim(f"{name}.far_ms", f"{title}: FCT of far flows, ms", at(values, *ends.place("far_ms"))),
+                Claim(f"{name}.near_ms", f"{title}: FCT of near flows (ms)", at(values, *ends.place("near_ms"))),
+                Claim(f"{name}.far_ms", f"{title}: FCT of far flows (ms)", at(values, *ends.place("far_ms"))),
             ]
     return found

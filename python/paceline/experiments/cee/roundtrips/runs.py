@@ -88,7 +88,7 @@ class Distant(Case):
     @property
     def title(self) -> str:
         """What tables call it."""
-        return f"32 flows, RTT {self.rtt:,g} µs, {CELLS[self.cell].title}, {TITLES[self.scheme]}"
+        return f"32 flows, RTT {self.rtt:,g} µs, {TITLES[self.scheme]}, {CELLS[self.cell].title}"
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Mixed(Case):
     def title(self) -> str:
         """What tables call it."""
         ends = "that end" if self.kind == "mixed_ends" else "without end"
-        return f"8 flows {ends}, {CELLS[self.cell].title}, {TITLES[self.scheme]}"
+        return f"8 flows {ends}, {TITLES[self.scheme]}, {CELLS[self.cell].title}"
 
 
 def bursts(case: Bursts, scale: Scale, seed: int) -> Point:
@@ -278,7 +278,7 @@ def table(values: Values, cases: Collection[RoundTrips]) -> Table:
 
 _HEADS: Final = {
     "swing": "Longest over shortest delay in 1 ms",
-    "longest_us": "Longest delay, µs",
+    "longest_us": "Longest delay (µs)",
     "late": "RTO over longest delay",
     "timeouts": "Timeouts",
     "drops": "Drops",
@@ -286,6 +286,6 @@ _HEADS: Final = {
     "lost": "Packets lost per 1,000",
     "jain": "Jain's index",
     "over": "Bytes, near over far",
-    "near_ms": "FCT near, ms",
-    "far_ms": "FCT far, ms",
+    "near_ms": "FCT near (ms)",
+    "far_ms": "FCT far (ms)",
 }
