@@ -178,22 +178,27 @@ def transient_rule(values: Values) -> list[Claim]:
     found = []
     for pfc in (False, True):
         case, name = QueryCase("base", "new_reno", pfc, watched=True), ".pfc1" if pfc else ""
-        text = f"share of the switch ports that hold over 80 KB, on average, {when(pfc)}"
+        text = f"average share of the switch ports at which over 80 KB wait, {when(pfc)}"
         value = at(values, *case.place("congested"))
         found.append(Claim(f"share{name}", text, value, judge.below(0.1), most=1))
-        of = f"that over 80 KB wait in front of a host, in round trips of {ROUND_TRIP_US} µs, {when(pfc)}"
+        there = "over 80 KB wait at a port to a host"
         for what, words, limits in (
-            ("event_ms", "median of the times", judge.below(MOST_ROUND_TRIPS)),
-            ("event_p99_ms", "p99 of the times", None),
-            ("event_longest_ms", "longest of the times", None),
+            ("event_ms", f"median time for which {there}", judge.below(MOST_ROUND_TRIPS)),
+            ("event_p99_ms", f"p99 of the times for which {there}", None),
+            ("event_longest_ms", f"longest time for which {there}", None),
             # By E12's own measure: programs, whose congestion lasts, have medians as short.
-            ("lasting_ms", "longest of the times at some port", judge.below(MOST_ROUND_TRIPS)),
+            (
+                "lasting_ms",
+                "longest time for which over 80 KB always wait at some port to a host, one or another",
+                judge.below(MOST_ROUND_TRIPS),
+            ),
         ):
             value = at(values, *case.place(what)) / (ROUND_TRIP_US / 1000)
-            found.append(Claim(f"{what.removesuffix('_ms')}{name}", f"{words} {of}", value, limits))
+            text = f"{words}, in round trips of {ROUND_TRIP_US} µs, {when(pfc)}"
+            found.append(Claim(f"{what.removesuffix('_ms')}{name}", text, value, limits))
         for what, text in (
-            ("events", "times that over 80 KB wait in front of a host"),
-            ("at_once", "hosts in front of which over 80 KB wait at once, mean of the time in which it is any"),
+            ("events", f"how often {there}"),
+            ("at_once", "mean number of ports to hosts at which over 80 KB wait at once, while there is any"),
         ):
             found.append(Claim(f"{what}{name}", f"{text}, {when(pfc)}", at(values, *case.place(what))))
     return found

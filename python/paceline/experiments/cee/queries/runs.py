@@ -252,7 +252,7 @@ def tables(values: Values, cases: Collection[QueryCase]) -> list[Table]:
     times = {"qct_ms": "Mean QCT (ms)", "qct_p99_ms": "p99 (ms)", "unanswered": "Unanswered", "fct_ms": "Mean FCT (ms)"}
     counts = {"drops": "Drops", "timeouts": "Timeouts", "notifications": "CNMs"}
     ports = {"congested": "Congested, of the ports' time"}
-    stretches = {"event_ms": "Median (ms)", "lasting_ms": "At some port: longest (ms)", "at_once": "Ports at once"}
+    stretches = {"event_ms": "Median (ms)", "lasting_ms": "Longest, at some port (ms)", "at_once": "Ports at once"}
     sized = any(case.size != SIZE for case in cases)
 
     def of(title: str, parts: dict[str, str], cases: Collection[QueryCase]) -> Table:
@@ -265,7 +265,7 @@ def tables(values: Values, cases: Collection[QueryCase]) -> list[Table]:
 
     found = [of("Queries, background flows and losses; means over seeds", times | counts | ports, cases)]
     if watched := [case for case in cases if case.watched]:
-        found.append(of("Over 80 KB at a stretch; means over seeds", stretches, watched))
+        found.append(of("How long over 80 KB wait at ports to hosts; means over seeds", stretches, watched))
     return found
 
 
@@ -283,9 +283,9 @@ def remarks(cases: Collection[QueryCase]) -> list[str]:
 
 
 WATCHED: Final = (
-    f"Over 80 KB at a stretch: at a switch's port to a host, sampled every {_SAMPLE_US} µs at quick scale (at paper "
-    "scale every 200 µs); what comes and goes between two samples is not seen. At some port: until none of them holds "
-    "as much. Ports at once: the mean of the time in which any does."
+    f"How long over 80 KB wait: sampled every {_SAMPLE_US} µs at quick scale, every 200 µs at paper scale; what comes "
+    "and goes between two samples is not seen. Median: of all times without a break at each port. Longest, at some "
+    "port: until no port holds as much. Ports at once: their mean number while there is any."
 )
 REMARKS: Final = [
     "Queries of 20 KiB messages, where rows say no other size, from a random host over one host in every rack to all "
