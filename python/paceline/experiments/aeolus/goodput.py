@@ -1,4 +1,4 @@
-"""A4, figure 18: goodput under rising load of web search flows mixed with incasts."""
+"""A4, figure 18: goodput under rising load of WebSearch flows mixed with incasts."""
 
 from __future__ import annotations
 

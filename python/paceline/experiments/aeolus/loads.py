@@ -19,7 +19,7 @@ from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.scenario import Homa, Load, Poisson
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
 from paceline.tables import Cell, Table, fewest, format_number
-from paceline.words import as_ratio, in_words
+from paceline.words import as_ratio, headed, in_words
 
 OVERCOMMITMENT: Final = 3
 """Messages a Homa receiver grants at a time: three times 52 KB (34 packets) stay below the 200 KB of a port."""
@@ -72,7 +72,7 @@ def _counts(tiny: int, quick: int, paper: int) -> dict[Scale, int]:
 WORKLOADS: Final = {
     "webserver": Workload("web server", "webserver@xpass", _counts(200, 15_000, 100_000)),
     "cachefollower": Workload("cache follower", "cachefollower@xpass", _counts(40, 3000, 50_000)),
-    "websearch": Workload("web search", "websearch@xpass", _counts(20, 1500, 20_000)),
+    "websearch": Workload("WebSearch", "websearch@xpass", _counts(20, 1500, 20_000)),
     "datamining": Workload("data mining", "datamining@xpass", _counts(10, 500, 10_000)),
 }
 FLAT_LOADS: Final = (0.4, 0.6)
@@ -133,7 +133,7 @@ def rule(values: Values) -> list[Claim]:
             return ratio(values, (variant, workload, top, load, what), (variant, workload, under, load, what))
 
         def said(top: str, under: str, what: str, load: float = 0.4, title: str = of.title) -> str:
-            return f"{title.capitalize()}, load {load:g}: {as_ratio(TITLES[top], TITLES[under])}, {what}"
+            return f"{headed(title)}, load {load:g}: {as_ratio(TITLES[top], TITLES[under])}, {what}"
 
         pair = ("express_pass_aeolus", "express_pass")
         limits = judge.at_most(0.72) if workload == "webserver" else judge.below(1)

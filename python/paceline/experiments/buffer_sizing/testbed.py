@@ -32,7 +32,7 @@ from paceline.words import in_words
 HOST_BPS: Final = 25e9
 
 POD: Final = 4
-"""Servers of a PoD; the two ToRs of a PoD have a link to each."""
+"""Servers of a pod; the two ToRs of a pod have a link to each."""
 
 _RDMA_HOST_NS: Final = 600
 _TCP_HOST_NS: Final = 3500
@@ -40,7 +40,7 @@ _FABRIC_NS: Final = 600
 
 
 def network(host_ns: int, single: Sequence[int] = ()) -> GraphTopology:
-    """Two PoDs of two ToRs and two aggregation switches, two cores, eight servers with a link to each ToR of their PoD.
+    """Two pods of two ToRs and two aggregation switches, two cores, eight servers with a link to each ToR of their pod.
 
     Servers at 25 Gb/s, fabric at 100 Gb/s. Those in ``single`` have the first of their two links only.
     """
