@@ -51,7 +51,7 @@ from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import ClosedRpc, Tcp
 from paceline.sweeps.points import Point, Runs, over_seeds
 from paceline.tables import Cell, Table, format_columns, format_number
-from paceline.words import as_ratio, in_words
+from paceline.words import as_ratio, in_words, many
 
 SERVER: Final = 0
 CLIENTS: Final = {"flood_a": (4, 64), "flood_b": (5, 64), "victim": (6, 2)}
@@ -354,20 +354,21 @@ def batch_rule(values: Values) -> list[Claim]:
     """E32: bursts that delayed ACKs make."""
     found = []
     for n in BATCHES:
+        per_ack = f"{many(n, 'packet')} per ACK"
         for paced in (False, True):
             for q in (50, 99):
                 variant = batch("default", n, paced=paced)
                 place = (variant, "hpcc_tcp", f"queue_p{q}_kb")
                 value, within = at(values, *place), bounds(values, place)
-                text = f"HPCC, TCP, an ACK per {n}{', paced' if paced else ''}: p{q} of the bottleneck's queue (KB)"
+                text = f"HPCC, TCP, {per_ack}{', paced' if paced else ''}: p{q} of the bottleneck's queue (KB)"
                 found.append(Claim(f"{variant}.queue_p{q}_kb", text, value, within=within))
     for acks in ACKS:
         one, eight, sixteen = (batch(acks, n, paced=False) for n in (1, 8, 16))
         smooth = batch(acks, 8, paced=True)
         for q, words in ((50, "median"), (99, "p99")):
             for name, text, over, under, limits in (
-                ("growth", "an ACK per 16 over an ACK each", sixteen, one, judge.above(1)),
-                ("pacing", "an ACK per 8, paced over not paced", smooth, eight, judge.below(1)),
+                ("growth", "16 packets per ACK over 1", sixteen, one, judge.above(1)),
+                ("pacing", "8 packets per ACK, paced over not paced", smooth, eight, judge.below(1)),
             ):
                 top, bottom = ((variant, "hpcc_tcp", f"queue_p{q}_kb") for variant in (over, under))
                 found.append(
@@ -465,10 +466,8 @@ def _acknowledged(runs: Runs, name: str) -> Iterator[Drawing]:
             places = {n: place for n, place in places.items() if place in values}
             curves[title] = (list(places), [values[place] for place in places.values()])
             around[title] = {n: found[place] for n, place in places.items() if place in found}
-        row.append(multiples.Chart("", curves, "Packets for an ACK", words, scale="linear", intervals=around))
-    caption = (
-        f"HPCC over TCP: the bottleneck's queue over the packets that an ACK stands for, all the time.{told(found)}"
-    )
+        row.append(multiples.Chart("", curves, "Packets per ACK", words, scale="linear", intervals=around))
+    caption = f"HPCC over TCP: the bottleneck's queue over the number of packets per ACK, all the time.{told(found)}"
     yield Drawing(f"{name}-queue", multiples.charts([row], {"paced": "not paced"}), caption)
 
 
@@ -508,10 +507,10 @@ def show(name: str) -> Any:
 
 
 REMARKS: Final = [
-    "Three clients of one PoD and a server of the other on one 25 Gb/s link; 8 connections each, 64 outstanding "
+    "Three clients of one pod and a server of the other on one 25 Gb/s link; 8 connections each, 64 outstanding "
     "queries of 4 KB on each connection of the two floods, 2 on the victim's.",
     "TCP: 256 KiB for each port. The host stack's time is a part of the host links' delay, so that the base RTT "
-    "between PoDs is 20 µs.",
+    "between pods is 20 µs.",
     "Queries and responses of a connection are acknowledged by packets of their own: nothing is piggybacked.",
     "Queues, links and losses are those after the warm-up: what a run that stops there counts is taken off.",
 ]
