@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.markers import CARETUP
 
 import paceline
 from helpers.synthetic import write_run
@@ -280,6 +281,8 @@ def test_bars_of_uncertainty_are_seen_whole_unless_they_would_flatten_the_curves
         low, high = axes.get_ylim()
         assert low < 3
         assert (high > max(max(pair) for pair in ends)) == fits
+        arrows = [line.get_xydata().tolist() for line in axes.get_lines() if line.get_marker() == CARETUP]
+        assert arrows == ([] if fits else [[[1.0, high]]]), "what is cut has a mark"
         assert high < 12
 
 
@@ -290,6 +293,16 @@ def test_shares_near_nothing_are_drawn_from_nothing() -> None:
         low, high = multiples.charts([[chart]]).axes[0].get_ylim()
         assert (low == 0) == near
         assert low < values[0] < values[1] < high
+
+
+def test_a_chart_of_nothing_but_zeros_says_so() -> None:
+    """A9's panel of losses at the hosts' links looked empty."""
+    zeros = multiples.Chart("", {"NDP": ([1, 2], [0, 0])}, "x", "Lost (%)", scale="linear")
+    axes = multiples.charts([[zeros]]).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["all values are 0"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["0"]
+    some = multiples.Chart("", {"NDP": ([1, 2], [0, 1])}, "x", "Lost (%)", scale="linear")
+    assert not multiples.charts([[some]]).axes[0].texts
 
 
 def test_what_curves_are_held_against_is_a_line() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.markers import CARETDOWN, CARETUP
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ from paceline.words import signed
 
 NOTHING = "no value at this scale"
 """What stands in a chart without any."""
+_ALL_ZERO = "all values are 0"
+"""What stands in a chart whose curves lie on its x axis."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,9 @@ class Chart:
     published: Mapping[str, tuple[Sequence[float], Sequence[float]]] = field(default_factory=dict)
     """Points that were published, by the label of their curve: hollow and grey with its mark."""
     intervals: Mapping[str, Mapping[float, tuple[float, float]]] = field(default_factory=dict)
-    """By the label of a curve and x, from where to where an upright bar goes: what the value may as well be."""
+    """By the label of a curve and x, from where to where an upright bar goes: what the value may as well be.
+
+    One that goes beyond the axis ends there in an arrow."""
     nothing: str = NOTHING
     """What stands in the chart where no label has a value."""
     level: float | None = None
@@ -182,6 +187,7 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         if bottom > 0:
             name = f"{name}\n(axis from {bottom:,.3g})"
         _large_numbers(ax.yaxis, most)
+    _mark_cut(ax, chart, looks)
     if chart.log_x:
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())  # ticks are the places that were measured
@@ -191,11 +197,14 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         at = sorted(places)
         texts = [f"{place:,g}" for place in at] if chart.log_x else same_decimals(at)
         ticks = dict(zip(at, map(signed, texts), strict=True))
-    if chart.is_empty:
-        said = ax.text(0.5, 0.5, chart.nothing, transform=ax.transAxes, ha="center", va="center", fontsize=6.5)
+    level = not chart.is_empty and chart.scale == "linear" and least == most == 0
+    if chart.is_empty or level:
+        text = _ALL_ZERO if level else chart.nothing
+        said = ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", fontsize=6.5)
         said.set_color(QUIET)
+        said.set_bbox({"facecolor": PAPER, "edgecolor": "none", "pad": 2})
         said.set_in_layout(False)
-        ax.set_yticks([])
+        ax.set_yticks([0.0] if level else [], ["0"] if level else [])
         ax.set_yticks([], minor=True)
     ax.set_xticks(list(ticks), list(ticks.values()))
     if chart.title:
@@ -222,6 +231,19 @@ def _with_bars(ax: Axes, chart: Chart, looks: Mapping[str, Look], values: NDArra
         least = min([least, *(max(low, floor) for low in lows)])
         most = max([most, *(min(high, ceiling) for high in highs)])
     return least, most
+
+
+def _mark_cut(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> None:
+    """An arrow at the end of the axis for each interval that goes beyond it."""
+    bottom, top = ax.get_ylim()
+    # Where an axis begins at 0, as nothing lies below, an interval does not go on.
+    ends = ((1, top, CARETUP, 1), (0, bottom, CARETDOWN, -1 if bottom else 0))
+    for label, by_place in chart.intervals.items():
+        for end, edge, marker, beyond in ends:
+            cut = [x for x, pair in by_place.items() if beyond * (pair[end] - edge) > 0]
+            own: dict[str, Any] = {"color": looks[label].color, "markersize": 3.4, "linestyle": "none", "zorder": 3.9}
+            if cut:
+                ax.plot(cut, [edge] * len(cut), marker=marker, clip_on=False, **own)
 
 
 @style()

@@ -164,7 +164,7 @@ def _over_seeds(whole: float, each: Sequence[float], span: Span | None, *, poole
 
 def told(found: Mapping[Place, tuple[float, float]]) -> str:
     """The sentence of a caption that says what the whiskers of a figure are; empty where it has none."""
-    return " Whiskers: 95 % confidence intervals over the seeds." if found else ""
+    return " Whiskers: 95 % confidence intervals over the seeds; an arrow: beyond the axis." if found else ""
 
 
 def intervals(
