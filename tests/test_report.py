@@ -301,6 +301,7 @@ def test_a_program_is_reported_where_there_are_no_flows(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "r", flows=0, unfinished=0, failed=0, tables=False, mpi=[program])
     text = Page(write_report([folder], folder / "report.html").read_text()).text
     assert "No flow was measured" not in text
+    assert "Flows finished" not in text, "four rows of zeros"
     for part in ("slowdown of solver", "1.095", "16.23 ms", "14.82 ms", "31 MB"):
         assert part in text
 

@@ -616,6 +616,20 @@ def flow_texts(run: Results, side: Side) -> dict[str, str]:
     return found
 
 
+_FLOWS = (
+    ("finished", "finished"),
+    ("unfinished", "running"),
+    ("failed", "failed"),
+    ("not started", "not_started"),
+)
+
+
+def has_flows(runs: Sequence[Results], side: Side) -> bool:
+    """Whether runs have flows to speak of: of queries and programs alone there are none, and four zeros say nothing."""
+    others = all(run.summary.get("queries") or run.summary.get("mpi") for run in runs)
+    return not others or any(sum(run.flow_counts(side).values()) for run in runs)
+
+
 def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table]:
     """What the runs did and what they cost: one column per run; and the load of each tier.
 
@@ -656,10 +670,7 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
     rows = [
         (Cell("Status"), *(Cell(r.status_text, f"counters {until(r)}" if until(r) else "") for r in runs)),
         row("Simulated time", (format_time(r.simulated_ps) for r in runs)),
-        row("Flows finished", (c["finished"] for c in counts)),
-        row("Flows unfinished", (c["running"] for c in counts)),
-        row("Flows failed", (c["failed"] for c in counts)),
-        row("Flows not started", (c["not_started"] for c in counts)),
+        *(row(f"Flows {name}", (c[key] for c in counts)) for name, key in (_FLOWS if has_flows(runs, side) else ())),
         # Of a run that goes on, or was killed, nobody knows them: a dash, and not the zeros that stand in for them.
         *(row(name, (show(r.summary) if r.is_counted else "–" for r in runs)) for name, show in counters),
     ]
