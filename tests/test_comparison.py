@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from paceline import experiments
+from paceline import experiments, plot
 from paceline.experiments.aeolus.measures import facts
 from paceline.experiments.comparison import families
 from paceline.experiments.comparison.families import AEOLUS_OF, NAN, TITLES, rule
 from paceline.experiments.comparison.measures import TELEMETRY, by_size, losses, measure
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, LOADS, SCHEMES, WINDOWS, WORKLOADS, plan, scenario
+from paceline.plot import shades
 from paceline.plot.multiples import Chart, bars, charts, heat_maps
 from paceline.reproduce.claims import Place
 from paceline.reproduce.model import Outcome, Scale
@@ -143,6 +145,23 @@ def test_colours_differ_as_much_as_the_values_do() -> None:
     assert len(near) == 2
     assert near[0] == pytest.approx(near[1], abs=0.02)
     assert far[0] > far[1] + 0.3 > far[2] + 0.6
+
+
+def test_heat_maps_follow_the_theme_and_can_be_read_in_both() -> None:
+    """On a dark page they were bright white."""
+    svg = plot.inline_svg(heat_maps({"far": [[0, 1, 100]]}, ["row"], ["a", "b", "c"]), "name", "what it shows")
+    assert not re.search(r"(fill|stroke): #[0-9a-f]{6}\b", svg)
+    styles = [shades.variables(dark=dark) for dark in (False, True)]
+    for name in re.findall(r"var\((--h[-a-z0-9]+)\)", svg):
+        assert all(f"{name}: #" in style for style in styles)
+    for grounds, numbers in (
+        (shades.LIGHT, {}),
+        (shades.DARK, {shades.ON_LITTLE: shades.ON_MUCH, shades.ON_MUCH: shades.ON_LITTLE}),
+    ):
+        for step, ground in enumerate(grounds):
+            number = shades.shade(step / (shades.STEPS - 1))[1]
+            low, high = sorted(shades._luminance(color) for color in (ground, numbers.get(number, number)))
+            assert (high + 0.05) / (low + 0.05) > 4.4
 
 
 def test_a_p99_of_few_flows_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

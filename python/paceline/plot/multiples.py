@@ -18,7 +18,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
-from paceline.plot import overlap
+from paceline.plot import overlap, shades
 from paceline.plot.looks import Look, of_schemes
 from paceline.plot.style import (
     INK,
@@ -248,12 +248,11 @@ def _mark_cut(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> None:
 
 @style()
 def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str], columns: Sequence[str]) -> Figure:
-    """Quantities in the same cells, a map for each by its name: the darker the more, with the numbers in the cells.
+    """Quantities in the same cells, a map for each by its name: the stronger the colour the more, with the numbers.
 
     Colours follow the logarithm, from each map's least value above 0 to its largest, or to twice the least: where
-    values hardly differ, neither do the colours; 0 is paler than any other. The figure does not say so itself: its
-    caption has to. A value that is not finite is a dash on
-    white. Two columns of a paper wide.
+    values hardly differ, neither do the colours; 0 is weaker than any other. The figure does not say so itself: its
+    caption has to. A value that is not finite is a dash on the ground. Two columns of a paper wide.
     """
     down = -(-len(maps) // 2)
     figure = rows_apart(blank(down * (0.62 + 0.24 * len(rows)), TWO_COLUMNS))
@@ -266,11 +265,11 @@ def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str]
         for y, row in enumerate(values):
             for x, value in enumerate(row):
                 known = bool(np.isfinite(value))
-                shade = least + (1 - least) * float(np.log(value / low) / np.log(high / low)) if value > 0 else 0.0
+                share = least + (1 - least) * float(np.log(value / low) / np.log(high / low)) if value > 0 else 0.0
+                colour = INK
                 if known:
-                    ax.add_patch(Rectangle((x, y), 1, 1, facecolor=_shade(shade), edgecolor="#fefefe", linewidth=0.8))
-                # Each on the shades on which it has the higher contrast.
-                colour = INK if not known else "#0a0a0a" if shade < _WHITE_FROM else "#fefefe"
+                    ground, colour = shades.shade(share)
+                    ax.add_patch(Rectangle((x, y), 1, 1, facecolor=ground, edgecolor=PAPER, linewidth=0.8))
                 ax.text(x + 0.5, y + 0.5, signed(next(texts)), ha="center", va="center", fontsize=6, color=colour)
         ax.set_xlim(0, len(columns))
         ax.set_ylim(len(rows), 0)
@@ -281,24 +280,6 @@ def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], rows: Sequence[str]
         ax.spines[:].set_visible(False)
         ax.set_title(clean_label(name, 60), fontsize=7, pad=3)
     return figure
-
-
-def _shade(share: float) -> str:
-    """From pale to dark blue."""
-    pale, dark = np.array([230, 240, 247]), np.array([0, 60, 100])
-    red, green, blue = (round(float(v)) for v in pale + (dark - pale) * min(max(share, 0.0), 1.0))
-    return f"#{red:02x}{green:02x}{blue:02x}"
-
-
-def _luminance(hex_color: str) -> float:
-    """Relative luminance, as WCAG 2 has it."""
-    parts = [int(hex_color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
-    return sum(w * v for w, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-# Black and white have equal contrast on a ground of luminance 0.179.
-_WHITE_FROM = next(k / 100 for k in range(101) if _luminance(_shade(k / 100)) < 0.179)
 
 
 @style()

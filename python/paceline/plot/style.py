@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, Formatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
+from paceline.plot import shades
 from paceline.tables import same_decimals
 from paceline.words import signed
 
@@ -53,6 +54,7 @@ THEME = {c: f"var(--c{i})" for i, c in enumerate(PALETTE + EXTRA)} | {
     GRID: "var(--grid)",
     QUIET: "var(--quiet)",
     PAPER: "var(--surface)",
+    **shades.NAMES,
 }
 
 STYLE: dict[str, Any] = {

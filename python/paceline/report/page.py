@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from paceline import plot
 from paceline.files import figures
+from paceline.plot import shades
 from paceline.results import Baseline, Results, Side
 from paceline.tables import Cell, Table, lines, run_labels
 from paceline.words import signed, typeset
@@ -133,6 +134,7 @@ def environment() -> Environment:
     """The package's templates with what they use."""
     loader = PackageLoader("paceline", "templates")
     found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    found.globals["shades"] = shades.variables
     found.filters["breakable"] = _breakable
     found.filters["signed"] = signed
     found.filters["typeset"] = typeset

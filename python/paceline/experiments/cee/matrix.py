@@ -125,7 +125,7 @@ class Kind:
         }
         caption = (
             f"{self.title} in {len(columns) * len(rows)} cells, means over seeds, counts too{self._left_out(values)}. "
-            "The darker the more: shades follow the "
+            "The stronger the colour the more: shades follow the "
             "logarithm, in each map from its least value to its largest, and cannot be compared between maps."
         )
         if not all(math.isfinite(value) for cells in maps.values() for row in cells for value in row):
