@@ -595,7 +595,7 @@ def test_lines_are_not_broken_within_what_belongs_together():
     from paceline.report.page import environment
     from paceline.tables import Cell, Table
 
-    head = ("Id", "Statement", "Queue p99, KB", "Measured", "Verdict")
+    head = ("Id", "Statement", "Queue p99 (KB)", "Measured", "Verdict")
     texts = (
         "E31.default_over_eta_0.9",
         "RTO 10 ms over 20 µs at 30 % load, flows ≥ 1 MB",
@@ -606,7 +606,7 @@ def test_lines_are_not_broken_within_what_belongs_together():
     macros = environment().get_template("macros.html.j2")
     text = macros.module.table(Table("Up to 5.9 ms", head, [tuple(map(Cell, texts))], prose=True))  # type: ignore[attr-defined]
     for part in (
-        "Queue p99,~KB",
+        "Queue p99~(KB)",
         "RTO 10~ms over 20~µs at 30~% load, flows ≥~1~MB",
         "10~ms",
         "not~judged at tiny",
