@@ -167,10 +167,10 @@ def programs(page: Page) -> Section:
     rows: list[tuple[Cell, ...]] = []
     for run, label in page.pairs:
         for p in run.summary.get("mpi", []):
-            took = "not through" if p["runtime_ps"] is None else format_time(p["runtime_ps"], 4)
+            took = "not through" if p["runtime_ps"] is None else format_time(p["runtime_ps"], 4, all_digits=True)
             ratio = f"{p['slowdown']:.3f}" if p["slowdown"] else "–"
             sent = (f"{p['ranks']:,}", f"{p['messages']:,}", format_bytes(p["message_bytes"]))
-            ideal = "–" if p["ideal_ps"] is None else format_time(p["ideal_ps"], 4)
+            ideal = "–" if p["ideal_ps"] is None else format_time(p["ideal_ps"], 4, all_digits=True)
             cells = (str(p["scheme"]), *sent, took, ideal, ratio)
             rows.append((Cell(page.named(label, str(p["group"]))), *map(Cell, cells)))
     if rows:
