@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 from helpers.pages import Page
 from helpers.synthetic import write_run
 from paceline import analysis, plot
+from paceline.formats import format_bytes, format_size
 from paceline.plot.style import plain_log, style
 from paceline.report import write_report
 from paceline.results import Results
-from paceline.tables import format_bytes, format_size
 
 
 def test_whole_numbers_have_whole_ticks() -> None:

@@ -15,12 +15,7 @@ from helpers.pages import Page
 from helpers.synthetic import write_flows, write_run
 from paceline import analysis, plot
 from paceline.errors import ResultsError
-from paceline.report import figures_table, slowdown_table, write_report
-from paceline.report import flows as flows_section
-from paceline.results import Results
-from paceline.tables import (
-    Cell,
-    Table,
+from paceline.formats import (
     clean_label,
     format_alike,
     format_given,
@@ -29,11 +24,12 @@ from paceline.tables import (
     format_size,
     format_sizes,
     format_time,
-    group_tables,
-    number_rows,
-    run_labels,
     same_decimals,
 )
+from paceline.report import figures_table, slowdown_table, write_report
+from paceline.report import flows as flows_section
+from paceline.results import Results
+from paceline.tables import Cell, Table, group_tables, number_rows, run_labels
 from paceline.words import percent
 
 

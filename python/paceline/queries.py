@@ -14,21 +14,9 @@ from numpy.typing import NDArray
 
 from paceline import analysis
 from paceline.analysis import Sample
+from paceline.formats import clean_label, format_bytes, format_number, format_time
 from paceline.results import Results
-from paceline.tables import (
-    QS,
-    Cell,
-    Table,
-    clean_label,
-    enough,
-    format_bytes,
-    format_number,
-    format_time,
-    percentile_table,
-    run_labels,
-    slowdown_cell,
-    with_bounds,
-)
+from paceline.tables import QS, Cell, Table, enough, percentile_table, run_labels, slowdown_cell, with_bounds
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from paceline import _native
 from paceline.errors import ResultsError
 from paceline.files import check_folder, check_new, replaceable, replacing
+from paceline.formats import format_bytes
 from paceline.results import Columns, Results
-from paceline.tables import format_bytes
 from paceline.units import PICOSECONDS, quantity
 
 FILE = "timeline.json.gz"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from paceline.formats import format_rate, format_time
 from paceline.run import simulate
-from paceline.tables import Cell, Table, format_rate, format_time
+from paceline.tables import Cell, Table
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from paceline.analysis import QueueHistogram, Sample, ecdf
+from paceline.formats import clean_label, format_size, format_time
 from paceline.plot import overlap
 from paceline.plot.looks import Look, check_labelled, of_schemes
 from paceline.plot.style import PAPER, PUBLISHED, QUIET, legend, log_name, one_panel, plain_log, style
-from paceline.tables import clean_label, format_size, format_time
 
 _LONGEST = 56
 """Characters of the name of a run and its port, which fill a line of a legend."""

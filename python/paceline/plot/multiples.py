@@ -18,6 +18,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
+from paceline.formats import clean_label, format_alike, same_decimals
 from paceline.plot import overlap, shades
 from paceline.plot.looks import Look, of_schemes
 from paceline.plot.style import (
@@ -33,7 +34,6 @@ from paceline.plot.style import (
     rows_apart,
     style,
 )
-from paceline.tables import clean_label, format_alike, same_decimals
 from paceline.words import signed
 
 NOTHING = "no value at this scale"

@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from paceline.formats import clean_label, format_sizes
 from paceline.plot.style import PALETTE, PAPER, QUIET, legend, style, together
 from paceline.plot.timelines import stacked, time_axis, time_unit
-from paceline.tables import clean_label, format_sizes
 
 Points = tuple[NDArray[Any], NDArray[Any]]
 """Times in ps, ascending, and numbers of packets or bytes."""

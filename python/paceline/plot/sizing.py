@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator
 
+from paceline.formats import clean_label, same_decimals, size_units
 from paceline.plot.looks import of_schemes
 from paceline.plot.style import INK, PAPER, blank, is_wide, legend, plain_log, style, together
-from paceline.tables import clean_label, same_decimals, size_units
 from paceline.words import headed
 
 _DOTS: dict[str, Any] = {"marker": "o", "markersize": 3, "linestyle": "none"}

@@ -16,6 +16,7 @@ from matplotlib.ticker import FixedLocator
 from numpy.typing import ArrayLike
 
 from paceline.analysis import Curve, SizeBins
+from paceline.formats import clean_label, format_size
 from paceline.plot import overlap
 from paceline.plot.looks import Look, check_labelled, of_schemes
 from paceline.plot.style import (
@@ -32,7 +33,7 @@ from paceline.plot.style import (
     rows_apart,
     style,
 )
-from paceline.tables import clean_label, fewest, format_size
+from paceline.tables import fewest
 
 SIZE_AXIS = "Flow size (bytes), linear in its CDF"
 """Name of an axis along which each size has its percentile as its place."""

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, Formatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
+from paceline.formats import same_decimals
 from paceline.plot import shades
-from paceline.tables import same_decimals
 from paceline.words import signed
 
 COLUMN_INCHES = 3.3

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from paceline.analysis import TierUse, tier_order
+from paceline.formats import clean_label, same_decimals
 from paceline.plot.looks import look
 from paceline.plot.style import INK, PAPER, legend, one_panel, style, together
-from paceline.tables import clean_label, same_decimals
 
 _HATCHES = ("", "/////", ".....", "\\\\\\\\\\", "xxxxx")
 """What tells bars of several runs apart in print without colours; not as many as there are colours."""

@@ -16,6 +16,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from paceline.analysis import F8
+from paceline.formats import clean_label, format_rates, format_sizes, same_decimals
 from paceline.plot import overlap
 from paceline.plot.looks import Look, look, of_schemes
 from paceline.plot.style import (
@@ -30,7 +31,6 @@ from paceline.plot.style import (
     style,
     together,
 )
-from paceline.tables import clean_label, format_rates, format_sizes, same_decimals
 
 Series = tuple[NDArray[Any], NDArray[Any]]
 """Times in ps, ascending, and values; each holds until the next."""

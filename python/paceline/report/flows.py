@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline import analysis, plot, queries
+from paceline.formats import format_bytes, format_time
 from paceline.report.page import Page, Section
 from paceline.tables import (
     QS,
@@ -20,8 +21,6 @@ from paceline.tables import (
     enough,
     fewer_bins,
     fewest,
-    format_bytes,
-    format_time,
     group_tables,
     labels,
     percentile_table,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from paceline import plot
+from paceline.formats import format_bytes, format_time
 from paceline.report.page import Page, Section
 from paceline.results import Results
-from paceline.tables import format_bytes, format_time
 
 MOST_FLOWS = 8
 """Followed flows that are drawn."""

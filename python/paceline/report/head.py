@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from paceline import analysis
+from paceline.formats import format_time
 from paceline.report.links import failed
 from paceline.report.page import Page
 from paceline.results import Baseline, Results, Side
-from paceline.tables import flow_texts, format_time, slowdown_cell, until
+from paceline.tables import flow_texts, slowdown_cell, until
 from paceline.words import readable
 
 _SAID = {

@@ -9,9 +9,10 @@ import numpy as np
 
 from paceline import analysis, plot
 from paceline.analysis import TierUse
+from paceline.formats import format_bytes, format_rate, format_share, format_time
 from paceline.report.page import Page, Section
 from paceline.results import Columns, Results
-from paceline.tables import Cell, Table, format_bytes, format_rate, format_share, format_time
+from paceline.tables import Cell, Table
 from paceline.words import many, tier_text
 
 

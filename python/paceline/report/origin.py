@@ -8,9 +8,10 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from paceline.formats import format_time
 from paceline.report.page import Page, Section
 from paceline.results import Results
-from paceline.tables import Cell, format_time
+from paceline.tables import Cell
 from paceline.words import many, readable
 
 

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline import plot
+from paceline.formats import format_time
 from paceline.plot import PacketSequence
 from paceline.report.followed import flow_label
 from paceline.report.page import Page, Section
 from paceline.results import Columns, Results
-from paceline.tables import format_time
 from paceline.words import many
 
 MOST_FLOWS = 6

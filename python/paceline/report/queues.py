@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from paceline import analysis, plot
 from paceline.analysis import QueueHistogram
+from paceline.formats import format_bytes, format_share, format_time
 from paceline.plot.timelines import Series
 from paceline.report.page import Page, PageFigure, Section
 from paceline.results import Results
 from paceline.results.queue_levels import Waiting, busiest_ports, port_name, waiting
-from paceline.tables import QS, Cell, Table, format_bytes, format_share, format_time
+from paceline.tables import QS, Cell, Table
 from paceline.words import tier_text
 
 BUSIEST_PORTS = 4

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Final, TypeVar
 
+from paceline.formats import format_number
 from paceline.reproduce.judge import Limits, span_of
 from paceline.reproduce.model import Outcome, Scale, Verdict
 from paceline.sweeps.estimates import LEAST_SEEDS, Estimate, Span, counted, estimate, jackknife
 from paceline.sweeps.points import Runs
-from paceline.tables import format_number
 
 Place = tuple[str | float, ...]
 Values = Mapping[Place, float]

@@ -6,17 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from paceline.formats import clean_label, format_bytes, format_number, format_slowdown, format_time
 from paceline.sweeps.estimates import Estimate, estimate
-from paceline.tables import (
-    Cell,
-    Table,
-    clean_label,
-    format_bytes,
-    format_number,
-    format_slowdown,
-    format_time,
-    p99_name,
-)
+from paceline.tables import Cell, Table, p99_name
 from paceline.words import many
 
 MOST_ROWS = 50

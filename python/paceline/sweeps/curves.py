@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paceline.files import figures
+from paceline.formats import same_decimals
 from paceline.sweeps.brief import means, most_measured, short
-from paceline.tables import p99_name, same_decimals
+from paceline.tables import p99_name
 from paceline.units import KINDS, QUOTES, quantity
 
 if TYPE_CHECKING:

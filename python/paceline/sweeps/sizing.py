@@ -24,13 +24,14 @@ from paceline import _native, files, plot, queries
 from paceline.analysis import percentiles
 from paceline.errors import plain
 from paceline.files import figures
+from paceline.formats import clean_label, format_given, format_share, format_slowdown
 from paceline.results import Results
 from paceline.run import Source
 from paceline.sweeps.grid import Axis, dotted, grid, replaces
 from paceline.sweeps.points import KeyValue, Point, Run, Runs
 from paceline.sweeps.remarks import remarks as warned
 from paceline.sweeps.runner import prepare
-from paceline.tables import Cell, Table, clean_label, fewest, format_given, format_share, format_slowdown, p99_name
+from paceline.tables import Cell, Table, fewest, p99_name
 from paceline.units import BYTES, quantity
 from paceline.words import headed, many
 

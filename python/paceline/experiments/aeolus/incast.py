@@ -10,13 +10,14 @@ from paceline.analysis import nearest_rank
 from paceline.experiments.aeolus.measures import facts, slowdowns
 from paceline.experiments.aeolus.networks import spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, Stack, scenario
+from paceline.formats import format_slowdown
 from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, at, intervals, ratio, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import Homa, SynchronousIncast
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
-from paceline.tables import Cell, Table, format_slowdown
+from paceline.tables import Cell, Table
 from paceline.words import in_words, listed
 
 FAN_IN: Final = (32, 64, 128, 256)

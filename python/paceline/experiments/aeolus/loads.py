@@ -13,12 +13,13 @@ from paceline.analysis import Sample, nearest_rank
 from paceline.experiments.aeolus.measures import SMALL_BYTES, facts
 from paceline.experiments.aeolus.networks import fat_tree, flat_spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, STACKS, Stack, scenario
+from paceline.formats import format_number
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, ratio, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.scenario import Homa, Load, Poisson
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
-from paceline.tables import Cell, Table, fewest, format_number
+from paceline.tables import Cell, Table, fewest
 from paceline.words import as_ratio, headed, in_words
 
 OVERCOMMITMENT: Final = 3

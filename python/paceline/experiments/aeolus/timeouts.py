@@ -9,12 +9,13 @@ from typing import Final
 from paceline.experiments.aeolus.measures import facts
 from paceline.experiments.aeolus.networks import fat_tree, single_switch
 from paceline.experiments.aeolus.schemes import STACKS, Stack, priority_queueing, scenario
+from paceline.formats import format_number, format_share
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, at, ratio, verdicts
 from paceline.reproduce.model import Experiment, Scale, Shown, Verdict
 from paceline.scenario import ExpressPass, FlowRow, Flows, Load, Poisson
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
-from paceline.tables import Cell, Table, format_number, format_share, number_rows
+from paceline.tables import Cell, Table, number_rows
 from paceline.words import in_words
 
 SOURCE: Final = "Aeolus, SIGCOMM 2020, section 5"

@@ -31,6 +31,7 @@ from paceline.experiments.buffer_sizing.testbed import (
     scenario,
     variant_remarks,
 )
+from paceline.formats import format_columns, format_number
 from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import (
@@ -50,7 +51,7 @@ from paceline.reproduce.claims import (
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import ClosedRpc, Tcp
 from paceline.sweeps.points import Point, Runs, over_seeds
-from paceline.tables import Cell, Table, format_columns, format_number
+from paceline.tables import Cell, Table
 from paceline.words import as_ratio, in_words, many
 
 SERVER: Final = 0

@@ -30,6 +30,7 @@ from paceline.experiments.buffer_sizing.testbed import (
     scenario,
     variant_remarks,
 )
+from paceline.formats import format_number
 from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import (
@@ -49,7 +50,7 @@ from paceline.reproduce.claims import (
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
 from paceline.scenario import Dcqcn, Hpcc, Load, OpenRpc
 from paceline.sweeps.points import Point, Runs, over_seeds
-from paceline.tables import Cell, Table, format_number
+from paceline.tables import Cell, Table
 from paceline.words import as_ratio, in_words
 
 SIZES: Final = (4_000, 8_000, 16_000, 32_000)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from paceline.experiments.cee.measures import facts
 from paceline.experiments.cee.setup import FRAMING, pfc_title, switch
 from paceline.experiments.cee.study import SOURCE
+from paceline.formats import format_number
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, at, verdicts
 from paceline.reproduce.model import Experiment, Outcome, Scale, Shown, Verdict
@@ -28,7 +29,7 @@ from paceline.scenario import (
     SynchronousIncast,
 )
 from paceline.sweeps.points import Point, Runs
-from paceline.tables import Cell, Table, format_number
+from paceline.tables import Cell, Table
 
 RING: Final = 5
 """Switches in the ring: in a smaller one no shortest path goes two links one way round for all."""

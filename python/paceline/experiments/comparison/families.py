@@ -19,11 +19,12 @@ from paceline.experiments.comparison.setup import (
     WORKLOADS,
     plan,
 )
+from paceline.formats import format_bytes, format_size, format_slowdown
 from paceline.plot import SIZE_AXIS, multiples
 from paceline.reproduce.claims import Claim, Place, Values, at, intervals, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Runs
-from paceline.tables import Cell, Table, format_bytes, format_size, format_slowdown
+from paceline.tables import Cell, Table
 
 TITLES: Final = {name: stack.title for name, stack in SCHEMES.items()}
 GOODPUT_TITLE: Final = WORKLOADS[GOODPUT_WORKLOAD].lower()

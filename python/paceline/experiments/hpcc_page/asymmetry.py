@@ -14,6 +14,7 @@ from paceline import plot
 from paceline.experiments.hpcc_page.curves import SCHEMES
 from paceline.experiments.hpcc_page.setup import WINDOWS, points, scenario
 from paceline.experiments.hpcc_page.slowdown import SOURCE, window_remark
+from paceline.formats import format_time
 from paceline.plot import LINE_STYLES
 from paceline.reproduce import judge
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
@@ -21,7 +22,6 @@ from paceline.results import Results
 from paceline.scenario import Host, LinkFailure, Scenario
 from paceline.sweeps import estimates
 from paceline.sweeps.points import Point, Runs
-from paceline.tables import format_time
 from paceline.words import many
 
 WORKLOAD: Final = "websearch"

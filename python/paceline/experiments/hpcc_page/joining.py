@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from paceline.analysis import F8
 from paceline.experiments.hpcc_page.curves import SCHEMES
 from paceline.experiments.hpcc_page.setup import CONTROL, PLAIN, marking
+from paceline.formats import format_number
 from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, at, ratio, verdicts
@@ -43,7 +44,7 @@ from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.results import Results
 from paceline.scenario import FlowRow, Flows, Host, Hpcc, HpccPint, Records, Run, Scenario, Scheme, Series, Star, Switch
 from paceline.sweeps.points import KeyValue, Point, Runs, over_seeds
-from paceline.tables import Cell, Table, format_number
+from paceline.tables import Cell, Table
 from paceline.words import as_ratio, in_words, many
 
 OURS: Final = ("hpcc_int", "hpcc_pint")
