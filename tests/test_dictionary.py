@@ -144,5 +144,8 @@ def test_a_killed_run_gets_parquet_files_of_all_its_tables(folder, tmp_path):
     assert {path.stem for path in killed.glob("*.parquet")} == {path.stem for path in folder.glob("*.csv")} - {"pauses"}
     assert reader.read_table(killed / "series.parquet").num_rows == len(series) - 2, "half a row is none"
     written = (killed / "links.parquet").stat().st_mtime_ns
+    # As if it was restored while the run went on.
+    os.utime(killed / "queues.parquet", (1, 1))
     pl.restore(killed)
     assert (killed / "links.parquet").stat().st_mtime_ns == written, "nothing was missing"
+    assert (killed / "queues.parquet").stat().st_mtime_ns > written, "what is older than its table stays behind"

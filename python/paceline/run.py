@@ -125,8 +125,8 @@ def restore_tables(results: Results) -> None:
     """:func:`restore` for a folder that is open already."""
     if (results.path / "flows.bin").exists():
         _native.restore_csv(str(results.path))
-    if parquet.available() and parquet.is_missing(results):
-        parquet.write_tables(results)
+    if parquet.available():
+        parquet.renew_tables(results)
 
 
 def run(

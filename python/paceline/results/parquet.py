@@ -27,14 +27,26 @@ def available() -> bool:
 
 def write_tables(results: Results) -> list[Path]:
     """Writes every table of a result folder beside its CSV, as :func:`write_flows` does the flows."""
-    others = [table for table in TABLES if table is not FLOWS and _rows_end(results.path / f"{table.name}.csv")]
-    return [write_flows(results), *(_from_csv(results, table) for table in others)]
+    return [_write(results, table) for table in TABLES if _rows_end(_csv(results, table))]
 
 
-def is_missing(results: Results) -> bool:
-    """Whether a table of a result folder is there as CSV and not as Parquet file."""
-    paths = [results.path / f"{table.name}.csv" for table in TABLES]
-    return any(_rows_end(path) and not path.with_suffix(".parquet").exists() for path in paths)
+def renew_tables(results: Results) -> list[Path]:
+    """:func:`write_tables` of those tables whose Parquet file is not there, or older than the CSV."""
+    return [_write(results, table) for table in TABLES if _is_behind(_csv(results, table))]
+
+
+def _csv(results: Results, table: CsvFile) -> Path:
+    return results.path / f"{table.name}.csv"
+
+
+def _is_behind(source: Path) -> bool:
+    """Whether no Parquet file has all rows of a table, as of a run that was reported on while it went, then killed."""
+    path = source.with_suffix(".parquet")
+    return _rows_end(source) > 0 and not (path.exists() and path.stat().st_mtime_ns >= source.stat().st_mtime_ns)
+
+
+def _write(results: Results, table: CsvFile) -> Path:
+    return write_flows(results) if table is FLOWS else _from_csv(results, table)
 
 
 def _rows_end(path: Path) -> int:
@@ -100,7 +112,8 @@ def _from_csv(results: Results, table: CsvFile) -> Path:
     types = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
     kinds = {column.name: types[column.kind] for column in table.columns}
     schema = _schema(pa, results, table, kinds)
-    path, source = results.path / f"{table.name}.parquet", results.path / f"{table.name}.csv"
+    source = _csv(results, table)
+    path = source.with_suffix(".parquet")
     names = [column.name for column in table.columns]
     options = csv.ConvertOptions(column_types=kinds, include_columns=names, null_values=[""], strings_can_be_null=True)
     with (
