@@ -149,3 +149,8 @@ def test_a_killed_run_gets_parquet_files_of_all_its_tables(folder, tmp_path):
     pl.restore(killed)
     assert (killed / "links.parquet").stat().st_mtime_ns == written, "nothing was missing"
     assert (killed / "queues.parquet").stat().st_mtime_ns > written, "what is older than its table stays behind"
+    for damaged in (b"time_ps\n1\n", (killed / "links.csv").read_bytes().replace(b",", b",x", 40)):
+        (killed / "links.csv").write_bytes(damaged)
+        with pytest.raises(pl.ResultsError, match=r"links\.csv: is no table of links"):
+            pl.restore(killed)
+        assert not list(killed.glob(".*.part")), "half of a file stays"

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paceline.errors import ResultsError, cut
 from paceline.files import replacing
 from paceline.results.columns import FLOWS, TABLES, CsvFile
 
@@ -105,7 +106,10 @@ def _column(pa: Any, flows: Any, field: Any, rows: slice) -> Any:
 
 
 def _from_csv(results: Results, table: CsvFile) -> Path:
-    """Converts a table block by block: series may have millions of rows."""
+    """Converts a table block by block: series may have millions of rows.
+
+    Raises :class:`ResultsError` for a file that is no such table.
+    """
     import pyarrow as pa
     from pyarrow import csv, parquet
 
@@ -116,12 +120,15 @@ def _from_csv(results: Results, table: CsvFile) -> Path:
     path = source.with_suffix(".parquet")
     names = [column.name for column in table.columns]
     options = csv.ConvertOptions(column_types=kinds, include_columns=names, null_values=[""], strings_can_be_null=True)
-    with (
-        replacing(path) as part,
-        parquet.ParquetWriter(part, schema) as writer,
-        pa.memory_map(str(source)) as text,
-        csv.open_csv(pa.BufferReader(text.read_buffer(_rows_end(source))), convert_options=options) as reader,
-    ):
-        for batch in reader:
-            writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
+    try:
+        with (
+            replacing(path) as part,
+            parquet.ParquetWriter(part, schema) as writer,
+            pa.memory_map(str(source)) as text,
+            csv.open_csv(pa.BufferReader(text.read_buffer(_rows_end(source))), convert_options=options) as reader,
+        ):
+            for batch in reader:
+                writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
+    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        raise ResultsError(source, f"is no table of {table.name}: {cut(str(error))}") from error
     return path
