@@ -182,7 +182,7 @@ def test_queues_and_losses_are_those_after_the_warm_up(module: object, scheme: s
     # Up to the end of the warm-up they are one run: the same queries, answered at the same instants.
     assert set(answered) <= set(zip(*(long[name] for name in names), strict=True))
     left = (window.whole.seconds - window.warmup.seconds) * 1e12
-    for _, histogram in window.queues().values():
+    for _, histogram in window.queues.values():
         assert histogram.time_ps.min() > 0
         assert histogram.time_ps.sum() == pytest.approx(left, rel=1e-9)
     # A frame counts when it begins: the one that the end cuts off takes up to 1538 B at 25 Gb/s.

@@ -167,6 +167,15 @@ def test_check_tells_the_ports_that_settings_ask_for(paceline, tmp_path):
     assert sizes["network"] == {"hosts": 2, "switches": 1, "links": 2}
 
 
+def test_the_ports_of_a_strict_scenario_are_told_too(paceline, tmp_path):
+    """It was refused, as nothing is measured in the picosecond that the engine runs to tell them."""
+    (tmp_path / "s.toml").write_text(_native.template("incast"))
+    strict = ("--set", "run.strict=true", "--set", "run.warmup=1us")
+    assert paceline("check", "s.toml", *strict).code == 0
+    outcome = paceline("check", "s.toml", *strict, "--ports")
+    assert (outcome.code, outcome.out) == (0, paceline("check", "s.toml", "--ports").out)
+
+
 def test_check_sizes_up_a_run_and_warns_beside_it(paceline):
     paceline("init", "quickstart")
     outcome = paceline(

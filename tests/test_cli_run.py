@@ -113,6 +113,15 @@ def test_a_summary_may_be_short(paceline, engine, scenario, monkeypatch):
     assert paceline("run", str(scenario)).code == 0
 
 
+@pytest.mark.parametrize("after", [Path.unlink, lambda scenario: scenario.write_text("[half")])
+def test_a_scenario_may_be_edited_while_it_runs(paceline, engine, scenario, monkeypatch, after):
+    """A run of hours ended with exit code 2 or 1, as if it had failed, for what its file was by then."""
+    monkeypatch.setattr(_native, "run", lambda *_: (after(scenario), ({"status": "completed"}, HOLD))[1])
+    outcome = paceline("run", str(scenario))
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "completed" in outcome.out
+
+
 @pytest.mark.parametrize(("status", "code"), [("stopped", 0), ("interrupted", 130), ("stalled", 1)])
 def test_the_status_of_a_run_decides_the_exit_code(paceline, engine, scenario, monkeypatch, status, code):
     monkeypatch.setattr(_native, "run", lambda *_: ({"status": status}, HOLD))
@@ -213,6 +222,15 @@ def test_threads_are_reported_as_without_effect_when_asked_for(paceline):
     paceline("init", "incast")
     assert "--threads 4" in paceline("run", "incast.toml", "--threads", "4").out
     assert "--threads" not in paceline("run", "incast.toml").out
+
+
+def test_a_setting_that_an_override_of_its_section_took_away_is_not_told(paceline):
+    """`--set switch.pfc={enabled=false}` leaves nothing of what `[switch.pfc]` had, but that "had no effect"."""
+    Path("incast.toml").write_text(NO_ROOM)
+    told = paceline("run", "incast.toml", "--set", "switch.pfc={ enabled = false }").out
+    assert "switch.pfc.headroom" not in told
+    told = paceline("run", "incast.toml", "--set", 'switch.pfc={ enabled = false, alpha = 1, headroom = "0B" }').out
+    assert "had no effect: switch.pfc.headroom, switch.pfc.alpha (" in told
 
 
 def test_a_flow_to_follow_that_never_was_is_told(paceline):

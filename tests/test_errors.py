@@ -1,9 +1,12 @@
 """Errors: exit code, wording, JSON form."""
 
 import json
+import pickle
+from pathlib import Path
 
 import pytest
 
+import paceline as pl
 from paceline import InputError, _native, errors
 
 
@@ -29,6 +32,34 @@ def test_missing_parts_are_none_and_absent_from_the_json():
     error = _native.input_error("is empty", file="a.toml")
     assert (error.line, error.field, error.value, error.allowed) == (None, None, None, None)
     assert json.loads(error.json) == {"file": "a.toml", "problem": "is empty"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        _native.input_error("is empty", file="a.toml", line=3, field="f", value="v", allowed="a"),
+        errors.ResultsError(Path("results/x"), "no such result folder"),
+        pl.SweepFailed({"key": "a=1, seed=1: killed"}, pl.Runs(())),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_comes_back_from_another_process_as_it_was(error):
+    """``pool.map(paceline.load, folders)`` ended with a BrokenProcessPool, and no result, for one that is missing."""
+    back = pickle.loads(pickle.dumps(error))
+    parts = ("file", "line", "field", "value", "problem", "allowed", "path", "failures", "runs")
+    known = [(type(e), str(e), *(getattr(e, name, None) for name in parts)) for e in (error, back)]
+    assert known[0] == known[1]
+
+
+def test_an_interrupted_simulation_comes_back_from_another_process_too(tmp_path):
+    """Its message was within itself once more, and so with each process it came through."""
+    incast = pl.Scenario(
+        topology=pl.Star(hosts=3), schemes={"h": pl.Hpcc()}, workloads=[pl.SynchronousIncast(senders=2, sizes="1KB")]
+    )
+    error = pl.SimulationInterrupted(pl.simulate(incast, tmp_path / "r", progress="none"))
+    back = pickle.loads(pickle.dumps(error))
+    assert str(back) == str(error)
+    assert back.results.flows.rows == 2
 
 
 def test_one_error_leaves_the_next_alone():

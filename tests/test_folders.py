@@ -20,8 +20,10 @@ import pytest
 
 import paceline as pl
 from helpers.bad_input_cases import CONFIG, FLOW, GOOD, HEAD, NET, TABLE
+from helpers.synthetic import write_run
 from paceline import _native
 from paceline.files import replaceable, replacing, write
+from paceline.report import write_report
 from paceline.sweeps.store import Store
 
 
@@ -584,6 +586,18 @@ def test_a_folder_that_may_only_be_read_is_reported_elsewhere(paceline, ended):
     assert paceline("report", "r", "-o", "out", "-q").code == 0
 
 
+def test_figures_have_a_place_before_a_report_is_drawn(paceline, ended):
+    """All was drawn, and the error then had the exit code of a failure, not of a place that cannot be written to."""
+    shutil.copytree(ended / "rpc", "r")
+    for out in ("out", "r"):
+        Path(out).mkdir(exist_ok=True)
+        Path(out, "figures").write_text("mine")
+        outcome = paceline("report", "r", "-q", *(() if out == "r" else ("-o", out)))
+        assert outcome.code == 2
+        assert f"{out}/figures is no folder" in outcome.err
+        assert Path(out, "figures").read_text() == "mine"
+
+
 def test_a_folder_whose_tables_cannot_be_restored_is_reported_elsewhere(paceline, ended, monkeypatch):
     def full(_folder: str) -> None:
         raise OSError(28, "No space left on device", "r/flows.csv")
@@ -719,6 +733,25 @@ def test_a_run_removes_the_report_of_the_one_before(paceline):
     assert set(Path("r").iterdir()) == before | {Path("r/mine.txt")}
 
 
+def test_a_report_removes_the_figures_of_the_one_before(tmp_path):
+    """Figures of another run stayed beside the new page, and would go into somebody's paper."""
+    few, many = (write_run(tmp_path / str(flows), flows=flows, tables=False) for flows in (2, 1200))
+
+    def report(run: Path, page: str) -> set[str]:
+        folder = write_report([run], tmp_path / page).parent / "figures"
+        return {path.name for path in folder.iterdir()}
+
+    of_few, of_many = report(few, "few/report.html"), report(many, "out/report.html")
+    assert of_many - of_few, "else nothing is to be removed"
+    (tmp_path / "out/figures/mine.png").write_text("mine")
+    assert report(few, "out/report.html") == of_few | {"mine.png"}
+    # Those that another page leads to stay.
+    of_both = of_few | of_many | {"mine.png"}
+    for page in ("out/other.html", "out/third.html"):
+        assert report(many, page) == of_both
+    assert report(few, "out/third.html") == of_both
+
+
 def test_a_folder_may_be_reported_by_several_at_once(ended, tmp_path):
     """Each moved away the files that the others were writing, half written."""
     folder = tmp_path / "r"
@@ -728,6 +761,29 @@ def test_a_folder_may_be_reported_by_several_at_once(ended, tmp_path):
     several = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     assert [(process.communicate()[1], process.returncode) for process in several] == [("", 0)] * 4
     assert not list(folder.rglob(".*"))
+
+
+@pytest.mark.parametrize("link", ["..%2Fmine.png", "..%2F..%2Fmine.png", "%00.png", "sub.png", "notes.txt", ".."])
+def test_a_page_of_somebody_else_cannot_have_files_removed(tmp_path, link):
+    """Who replaces a page that came with a run would lose files of theirs, which it leads to by dots or other names."""
+    run = write_run(tmp_path / "in/r", flows=2, tables=False)
+    page = write_report([run], run / "report.html")
+    page.write_text(page.read_text().replace("</body>", f'<a href="figures/{link}">png</a></body>'))
+    (run / "figures/sub.png").mkdir()
+    others = [run / "figures/notes.txt", run / "mine.png", run.parent / "mine.png"]
+    for other in others:
+        other.write_text("mine")
+    write_report([run], page)
+    assert [other.read_text() for other in others] == ["mine"] * len(others)
+    assert (run / "figures/sub.png").is_dir()
+
+
+@pytest.mark.parametrize("name", ["a" * 249, "a" * 250, "a" * 255, "ü" * 127, "a" * 200])
+def test_a_file_may_have_as_long_a_name_as_there_are(tmp_path, name):
+    """Of names of more than 249 bytes, which the file system takes, it was said that they are too long."""
+    write(tmp_path / name, "new")
+    write(tmp_path / name, "newer")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {name: "newer"}
 
 
 def test_a_file_is_replaced_by_one_writer_at_a_time(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,17 @@ def test_a_program_that_is_not_through_when_the_run_stops_is_reported(tmp_path, 
     assert results.ranks.masked("runtime_ps").mask.all()
     assert main(["report", str(out)]) == 0
     assert "not through" in (out / "report.html").read_text()
+
+
+def test_what_the_example_says_to_set_can_be_set(tmp_path, capsys):
+    """NewReno has no `min_rate`, which stands beside `cc` in that file: `--set schemes.s.cc=new_reno` was an error."""
+    example = Path(__file__).parents[1] / "examples/mpi.toml"
+    ways = [line for line in example.read_text().splitlines() if line.startswith("#   --set")]
+    assert len(ways) == 2
+    for number, line in enumerate(ways):
+        options = shlex.split(line.removeprefix("#").partition("   over")[0].partition("   for")[0])
+        assert main(["run", str(example), *options, "-o", str(tmp_path / str(number))]) == 0
+        assert "ideal network's" in capsys.readouterr().out
 
 
 def test_the_programs_are_those_of_the_engine(tmp_path):

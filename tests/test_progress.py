@@ -1,6 +1,10 @@
 """Progress: what is shown of a run, and where."""
 
+import errno
 import io
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -101,6 +105,35 @@ def test_plain_is_plain_on_a_terminal_too_and_none_is_nothing():
         view.show(snapshot(wall_s=6.0))
     assert plain.getvalue() == "incast: 0.000 ns simulated, 0 flows, 0.00 M hops/s\n"
     assert nothing.getvalue() == ""
+
+
+@pytest.mark.parametrize("mode", [Mode.PLAIN, Mode.AUTO])
+def test_a_run_goes_on_where_its_progress_cannot_be_shown(monkeypatch, mode):
+    """A disk that was full of logs, or a terminal that had gone, ended runs whose results had room elsewhere."""
+
+    class Gone(Terminal):
+        def write(self, _text):
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setenv("TERM", "xterm")
+    with progress.view(mode, "incast", Gone()) as view:
+        for wall_s in (6.0, 12.0):
+            view.show(snapshot(wall_s=wall_s))
+
+
+def test_a_log_on_a_full_disk_is_no_failure_of_the_command(tmp_path):
+    """What standard error still held would have changed the exit code to 120 at the end."""
+    incast = pl.Scenario(
+        topology=pl.Star(hosts=3), workloads=[pl.SynchronousIncast(senders=2)], schemes={"h": pl.Hpcc()}
+    )
+    (tmp_path / "s.toml").write_text(incast.to_toml())
+    code = (
+        "import sys; from paceline import __main__, progress; progress.PLAIN_INTERVAL_S = 0; sys.exit(__main__.main())"
+    )
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-c", code, "run", "s.toml", "--progress", "plain"]
+        done = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=full, text=True)
+    assert (done.returncode, "completed" in done.stdout) == (0, True)
 
 
 def test_a_narrow_terminal_keeps_the_time_left():

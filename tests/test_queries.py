@@ -12,12 +12,15 @@ import pytest
 
 from paceline import _native
 from paceline.cli import main
-from paceline.queries import groups, tables
+from paceline.queries import all_groups, groups, tables
 from paceline.report import write_report
+from paceline.report.flows import asked
 from paceline.report.head import schemes
+from paceline.report.page import Page
 from paceline.results import QUERY_RECORD, Results
 from paceline.run import simulate
 from paceline.sweeps import sizing
+from paceline.sweeps.points import Point, Run, Runs
 from paceline.sweeps.runner import prepare
 
 SCENARIO = """
@@ -115,6 +118,21 @@ def test_a_page_of_queries_names_its_groups(folder: Path) -> None:
     page = write_report([folder / "out"], folder / "report.html", paper_figures=False).read_text()
     for text in ("Queries by group", "Answered/s", "many", "few", "Query completion time"):
         assert text in page
+
+
+def test_runs_whose_names_differ_in_the_middle_stay_apart(folder: Path) -> None:
+    """Of two runs with long names one was left out of the figure, and the rows of the table were called alike."""
+    names = [f"leaf-spine-websearch-{of}-load50" for of in ("alpha", "beta")]
+    for name in names:
+        shutil.copytree(folder / "out", folder / name)
+        summary = json.loads((folder / name / "summary.json").read_text())
+        groups_of = ["the-front-end-of-search", "few"]
+        (folder / name / "summary.json").write_text(json.dumps({**summary, "name": name, "groups": groups_of}))
+    page = Page([Results.load(folder / name) for name in names], "line_rate", "sender")
+    labels = {g.label for g in all_groups(page.runs)}
+    assert labels == {f"{name}: {group}" for name in names for group in groups_of}
+    (figure,) = asked(page).figures
+    assert all(label in str(figure.svg) for label in labels)
 
 
 def test_a_mean_with_ages_in_it_is_a_lower_bound(folder: Path) -> None:
@@ -423,6 +441,21 @@ def test_two_scenarios_of_one_name_are_no_curve(tmp_path: Path) -> None:
         sizing.points(paths, ["64KB"], [])
     with pytest.raises(_native.InputError, match="twice"):
         sizing.points(paths[:1], ["1MB", "1000KB"], [])
+
+
+def test_curves_whose_names_differ_in_the_middle_stay_apart(tmp_path: Path) -> None:
+    """Of eight curves of two scenarios the figure had four, and buffers.csv did not tell which rows were of which."""
+    paths = [tmp_path / f"websearch-on-leaf-spine-{of}.toml" for of in "ab"]
+    runs = tuple(
+        Run(
+            Point(scenario=path, key={"scenario": path.stem, sizing.BUFFER: "1MB", "a.threshold_max": gain}),
+            tmp_path / gain,
+        )
+        for path in paths
+        for gain in ("0.0625", "0.125")
+    )
+    found = sizing.curves(Runs(runs), sizing.Limits())
+    assert len({curve.label for curve in found}) == len(runs)
 
 
 def test_sizes_begin_with_the_buffer_that_is_set(tmp_path: Path) -> None:

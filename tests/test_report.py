@@ -20,6 +20,7 @@ from paceline.report.origin import parameters, provenance
 from paceline.report.page import Page as ReportPage
 from paceline.results import FLOW_RECORD, STATUS, Results
 from paceline.results.queue_levels import busiest_ports, waiting
+from paceline.run import simulate
 from paceline.tables import Cell
 from paceline.timeline import write_timeline
 from paceline.words import percent
@@ -152,6 +153,21 @@ def test_every_figure_is_on_the_page(hostile: Path) -> None:
         assert f"{name}-title" in drawn
     assert {"utilisation_by_tier-title", "pause_time-title"} <= drawn
     assert not (hostile.parent / "figures").exists()
+
+
+@pytest.mark.parametrize("recorded", ["true", "false"])
+def test_means_of_pauses_say_of_which_ports_they_are(tmp_path: Path, recorded: str) -> None:
+    """Without records of links, the mean of those ports alone that paused was called that of all ports of a tier."""
+    text = """
+        topology = { kind = "star", hosts = 5 }
+        switch = { buffer = "1MB" }
+        schemes = { none = { cc = "none", window = "1MB" } }
+        workloads = [{ kind = "incast", senders = 4, sizes = "1MB" }]
+    """
+    run = simulate(text, tmp_path / "r", overrides=[f"records.links={recorded}"], progress="none")
+    assert run.pauses.rows
+    page = Page(write_report([run.path], tmp_path / "page.html", paper_figures=False).read_text())
+    assert ("so are no ports that never paused" in page.text) == (recorded == "false")
 
 
 def test_the_classes_of_a_port_are_added_and_not_averaged(tmp_path: Path) -> None:

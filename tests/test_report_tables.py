@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helpers.pages import Page
 from helpers.synthetic import write_flows, write_run
@@ -17,8 +19,10 @@ from paceline import analysis, plot
 from paceline.errors import ResultsError
 from paceline.formats import (
     clean_label,
+    clean_labels,
     format_alike,
     format_given,
+    format_number,
     format_rates,
     format_share,
     format_size,
@@ -69,6 +73,15 @@ def test_long_names_that_differ_at_their_ends_stay_apart() -> None:
     shown = [clean_label(name) for name in names]
     assert len(set(shown)) == 2
     assert max(map(len, shown)) <= 40
+
+
+@given(st.lists(st.text("ab-:…", min_size=1, max_size=60), unique=True, max_size=8))
+def test_different_labels_stay_different(names: list[str]) -> None:
+    """Two curves of which the names differed in the middle had one name in legends and tables."""
+    shown = clean_labels(names)
+    assert len(set(shown)) == len(names)
+    for name, label in zip(names, shown, strict=True):
+        assert label in (name, clean_label(name))
 
 
 def test_the_terminal_shows_the_same_numbers(tmp_path: Path) -> None:
@@ -176,6 +189,16 @@ def test_sizes_and_times_read_as_in_papers() -> None:
     ]
 
 
+@given(st.floats(0, 1e6))
+def test_numbers_and_times_have_no_power_of_ten_from_one_on(value: float) -> None:
+    """A table had 1.00e+03 for 999.7 queries per second, and a run of half an hour took 1.8e+03 s."""
+    number, (time, unit) = format_number(value), format_time(value * 1e12).split()
+    seconds = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}[unit]
+    assert "e+" not in number + time
+    for read in (float(number.replace(",", "")), float(time.replace(",", "")) * seconds):
+        assert read == pytest.approx(value, rel=0.00501, abs=1e-14)
+
+
 def test_long_remarks_stand_below_a_table_in_the_terminal() -> None:
     """The table of seven runs was 260 characters wide, for remarks on its last row."""
     rows = [(Cell("x", "CDF-weighted"), Cell("1", "[1.02, 1.05]"), Cell("2", "over the 3 of 10 sizes both have"))]
@@ -213,6 +236,16 @@ def test_a_run_of_no_time_says_nothing_of_speed(tmp_path: Path) -> None:
         told["machine"] |= {"cpu_s": cpu_s, "hops_per_s": 1_234_000.0}
         (run / "summary.json").write_text(json.dumps(told))
         assert re.search(rf"Packet hops per CPU second +{re.escape(shown)}", figures_table([Results.load(run)]))
+
+
+def test_a_run_that_lacks_a_counter_can_be_compared(tmp_path: Path) -> None:
+    """A report on a run of an earlier version beside a new one, which counts more, ended with a trace."""
+    runs = [write_run(tmp_path / name, flows=50, tables=False) for name in ("old", "new")]
+    told = json.loads((runs[1] / "summary.json").read_text())
+    told["counters"]["wasted_permits"] = 26
+    (runs[1] / "summary.json").write_text(json.dumps(told))
+    table = figures_table([Results.load(run) for run in runs])
+    assert re.search(r"Of them wasted +– +26", table)
 
 
 def test_a_link_that_is_busy_one_way_is_told(tmp_path: Path) -> None:

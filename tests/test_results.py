@@ -140,6 +140,12 @@ def _write(name: str, data: bytes) -> Callable[[Path], None]:
     return apply
 
 
+def _counting(folder: Path, **counters: object) -> None:
+    file = folder / "summary.json"
+    summary = json.loads(file.read_text())
+    file.write_text(json.dumps(summary | {"counters": summary["counters"] | counters}))
+
+
 def read_everything(folder: Path) -> None:
     run = Results.load(folder)
     assert run.queues.rows + run.links.rows + run.pauses.rows + run.series.rows
@@ -154,6 +160,7 @@ def read_everything(folder: Path) -> None:
         (_edit(schema_version=2), "schema_version is 2; this Paceline reads 1"),
         (_edit(status="done"), "status is 'done'; allowed: completed"),
         (_edit(counters={}), "counters.events is missing"),
+        (lambda f: _counting(f, wasted_permits="many"), "counters.wasted_permits is 'many'"),
         (_edit(hosts="many"), "hosts is 'many'"),
         (_edit(schemes=[{"cc": "hpcc"}]), "schemes.0. needs name"),
         (_edit(schemes=[]), "scheme index 0, but summary.json names 0"),

@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import runpy
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -247,6 +248,20 @@ def test_results_of_a_temporary_folder_pickle_with_it(tmp_path):
     del loaded
     gc.collect()
     assert not second.exists(), "nothing is left behind"
+
+
+def test_results_pickle_with_the_first_releases_of_python_3_11(monkeypatch):
+    """With Debian 12's Python, 3.11.2, results did not come back from another process: its tarfile has no filters."""
+    whole = tarfile.TarFile.extractall
+
+    def without_filters(self, path=".", members=None, *, numeric_owner=False):
+        whole(self, path, members, numeric_owner=numeric_owner)
+
+    packed = pickle.dumps(pl.simulate(TOML, progress="none"))
+    monkeypatch.setattr(tarfile.TarFile, "extractall", without_filters)
+    assert pickle.loads(packed).flows.rows == 1
+    monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    assert pickle.loads(packed).flows.rows == 1
 
 
 def test_results_in_a_folder_pickle_as_its_place(tmp_path, monkeypatch):

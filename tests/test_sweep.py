@@ -22,6 +22,7 @@ import paceline as pl
 from helpers.incasts import incast
 from helpers.long_runs import long_run
 from paceline import _native
+from paceline.cli import sweeping
 from paceline.errors import Failure
 from paceline.sweeps.executors import LocalProcesses
 from paceline.sweeps.runner import predicted_cpu_s, prepare
@@ -548,6 +549,23 @@ def test_a_sweep_over_what_makes_no_difference_says_so(paceline, tmp_path):
     outcome = paceline("sweep", "s.toml", "--vary", "host.tcp.rto_min=1ms,2ms")
     assert "had no effect: host.tcp" in outcome.out
     assert "made no difference" not in outcome.out
+
+
+@pytest.mark.parametrize("command", ["sweep s.toml --vary workloads.0.senders=2,3", "size-buffers s.toml --p99 off"])
+def test_a_scenario_may_be_edited_while_a_sweep_goes_on(paceline, tmp_path, monkeypatch, command):
+    """A sweep of hours ended with a trace, and without what it warns of, for half a line in its scenario by then."""
+    run_all = sweeping._run_all
+
+    def edited(*arguments):
+        found = run_all(*arguments)
+        Path("s.toml").write_text("[half")
+        return found
+
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    before = paceline(*command.split(), "--cache", "c")
+    monkeypatch.setattr(sweeping, "_run_all", edited)
+    outcome = paceline(*command.split(), "--cache", "c")
+    assert (outcome.code, outcome.out, outcome.err) == (0, before.out, "")
 
 
 def test_a_sweep_tells_warnings_once_and_of_which_runs(paceline, tmp_path):

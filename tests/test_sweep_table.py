@@ -14,6 +14,7 @@ import pytest
 
 import paceline as pl
 from helpers.incasts import incast
+from paceline.results import parquet
 from paceline.sweeps import curves, sizing
 from paceline.sweeps.brief import MOST_ROWS, brief
 
@@ -69,6 +70,17 @@ def test_a_sweep_of_fields_gives_a_tidy_table(paceline, tmp_path):
     own = pl.simulate("s.toml", overrides=["workloads.0.senders=8", "schemes.hpcc.eta=0.95"], seed=2, progress="none")
     assert float(rows[-1]["fct_p99_ps"]) == max(own.fct().value)
     assert rows[-1]["flows_finished"] == "8"
+
+
+@pytest.mark.skipif(parquet.available(), reason="writes the file anew")
+def test_without_pyarrow_no_parquet_table_of_an_earlier_sweep_stays(paceline, tmp_path):
+    """Whoever read it would have had another sweep than sweep.csv beside it."""
+    (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    assert paceline("sweep", "s.toml", "-q").code == 0
+    left = tmp_path / "results/s-sweep/sweep.parquet"
+    left.write_bytes(b"PAR1")
+    assert paceline("sweep", "s.toml", "-q", "--seeds", "2").code == 0
+    assert not left.exists()
 
 
 def test_the_terminal_shows_what_a_sweep_found(paceline, tmp_path):

@@ -72,6 +72,27 @@ iterations = 1
 """
 
 
+UDP = """
+[topology]
+kind = "star"
+hosts = 5
+[switch]
+buffer = "100KB"
+pfc = { enabled = false }
+[schemes.udp]
+cc = "udp"
+[[workloads]]
+kind = "incast"
+senders = 4
+receiver = "host4"
+random_senders = false
+sizes = "200KB"
+[[workloads]]
+kind = "flows"
+rows = [{ src = 0, dst = 1, bytes = "1KB", start = "1ms" }]
+"""
+
+
 @pytest.fixture
 def run(paceline: Callable[..., Outcome], tmp_path: Path) -> Callable[..., Path]:
     """Runs a scenario into ``out``."""
@@ -107,6 +128,19 @@ def test_every_flow_is_where_and_when_it_was(paceline: Callable[..., Outcome], r
     flows = Results.load(out).flows
     columns = (flows[name].tolist() for name in ("flow_id", "src", "start_ps", "fct_sender_ps"))
     assert shown == {flow: (f"host {src}", start, fct) for flow, src, start, fct in zip(*columns, strict=True)}
+
+
+def test_a_flow_that_lost_datagrams_ends_with_the_last_that_left(
+    paceline: Callable[..., Outcome], run: Callable[..., Path]
+) -> None:
+    """Every flow over UDP that lost a packet was shown as one that went on, and ended well, until the run's end."""
+    out = run(UDP)
+    assert paceline("timeline", "out").code == 0
+    found = [e for e in events(out / "timeline.json.gz") if e["ph"] == "X"]
+    sample, flows = Results.load(out).fct("receiver"), Results.load(out).flows
+    assert [ps(e["dur"]) for e in sorted(found, key=lambda e: e["args"]["flow_id"])] == sample.value.tolist()
+    assert 0 < sample.failed_count < flows.rows
+    assert sum(e["name"].endswith(" (datagrams lost)") for e in found) == sample.failed_count
 
 
 def test_slices_of_a_row_do_not_overlap(paceline: Callable[..., Outcome], run: Callable[..., Path]) -> None:

@@ -1,8 +1,12 @@
 """Sizes, times and rates as scenarios have them, read as the engine reads them."""
 
-import pytest
+import math
 
-from paceline.units import BITS_PER_SECOND, BYTES, PICOSECONDS, PLAIN, quantity
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paceline.units import BITS_PER_SECOND, BYTES, KINDS, PICOSECONDS, PLAIN, quantity
 
 
 @pytest.mark.parametrize(
@@ -16,6 +20,9 @@ from paceline.units import BITS_PER_SECOND, BYTES, PICOSECONDS, PLAIN, quantity
         ("256KB", BYTES, 256_000),
         ("1TiB", BYTES, 1 << 40),
         ("1_000", PLAIN, 1000),
+        ("1_", PLAIN, None),
+        ("1__0", PLAIN, None),
+        ("1e999", PLAIN, None),
         ("2.5e-3", PLAIN, 0.0025),
         ("1us", BYTES, None),
         ("1", BYTES, None),
@@ -28,3 +35,10 @@ from paceline.units import BITS_PER_SECOND, BYTES, PICOSECONDS, PLAIN, quantity
 )
 def test_quantities(text, units, value):
     assert quantity(text, units) == value
+
+
+@given(st.text("019_.e+-\"' KBusbp"), st.sampled_from(KINDS))
+def test_any_text_is_a_finite_quantity_or_none(text, units):
+    """Cases of a sweep that were called 1_, 2_ and 3_ ended it with a trace, after all its runs."""
+    value = quantity(text, units)
+    assert value is None or math.isfinite(value)

@@ -155,7 +155,10 @@ def order_index(n: int, q: float, rule: Rule = "nearest_rank") -> int:
 def nearest_rank(values: ArrayLike, q: float) -> float:
     """The percentile ``q`` (0 < q < 100) of plain values, an order statistic; nan without values."""
     x = np.asarray(values, dtype=float)
-    return float(np.sort(x)[order_index(len(x), q)]) if len(x) else math.nan
+    if not len(x):
+        return math.nan
+    index = order_index(len(x), q)
+    return float(np.partition(x, index)[index])
 
 
 @lru_cache(maxsize=4096)

@@ -42,6 +42,10 @@ class ResultsError(Exception):
         self.path = path
         self.problem = problem
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By default from the message alone, which ended pools of processes: none of their results came back.
+        return type(self), (self.path, self.problem)
+
 
 MOST_SHOWN = 300
 """Characters of a value that a message shows."""
@@ -93,6 +97,14 @@ def _abandon(stream: Any) -> None:
         pass  # no file behind it
 
 
+def _settle_stderr() -> None:
+    """Drops what standard error could not take, as progress on a full disk: the command is done all the same."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _abandon(sys.stderr)
+
+
 def guard(action: Callable[[], object], *, as_json: bool) -> int:
     """Runs ``action`` and returns the exit code: its own result when that is a number, else 0.
 
@@ -102,6 +114,7 @@ def guard(action: Callable[[], object], *, as_json: bool) -> int:
     try:
         result = action()
         sys.stdout.flush()
+        _settle_stderr()
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else ExitCode.FAILURE
     except BrokenPipeError:

@@ -20,6 +20,19 @@ def clean_label(text: str, longest: int = 40) -> str:
     return f"{plain[: longest - 1 - end]}…{plain[-end:]}"
 
 
+def clean_labels(texts: Iterable[str], longest: int = 40) -> list[str]:
+    """Labels that are read together, each as :func:`clean_label` has it; those that would be alike keep their middle.
+
+    Without that two runs, or two curves, were taken for one where their names differ in the middle only.
+    """
+    whole = list(texts)
+    cut = [clean_label(text, longest) for text in whole]
+    of: dict[str, set[str]] = {}
+    for short, text in zip(cut, whole, strict=True):
+        of.setdefault(short, set()).add(text)
+    return [clean_label(t, len(t)) if len(of[s]) > 1 else s for s, t in zip(cut, whole, strict=True)]
+
+
 def format_size(size_bytes: float) -> str:
     """Bytes in at most two significant digits below a hundred units: 900, 1.5K, 28K, 200K, 2M (K = 1000)."""
     for unit, factor in (("G", 1e9), ("M", 1e6), ("K", 1e3)):
@@ -112,7 +125,8 @@ def format_time(time_ps: float, digits: int = 3, *, all_digits: bool = False) ->
     form = f"{'#' if all_digits else ''}.{digits}g"
     for unit, factor in (("s", 1e12), ("ms", 1e9), ("µs", 1e6), ("ns", 1e3)):
         if time_ps >= factor * 0.9995:
-            return f"{f'{time_ps / factor:{form}}'.removesuffix('.')} {unit}"
+            text = f"{time_ps / factor:{form}}".removesuffix(".")
+            return f"{f'{time_ps / factor:,.0f}' if 'e+' in text else text} {unit}"
     return f"{time_ps:.3g} ps"
 
 
@@ -120,8 +134,10 @@ def format_number(value: float, digits: int = 3) -> str:
     """A number in full when whole or at least 1000, else to ``digits`` significant digits; a dash for nan."""
     if not math.isfinite(value):
         return "–"
-    whole = abs(value) >= 1000 or value == int(value)
-    return f"{value:,.0f}" if whole else f"{value:#,.{digits}g}".removesuffix(".")
+    text = f"{value:#,.{digits}g}".removesuffix(".")
+    # In so few digits what is just below a thousand has a power of ten.
+    whole = abs(value) >= 1000 or value == int(value) or "e+" in text
+    return f"{value:,.0f}" if whole else text
 
 
 def format_alike(values: Sequence[float]) -> list[str]:

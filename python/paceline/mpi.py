@@ -31,8 +31,8 @@ def export(
 ) -> tuple[Path, dict[str, Any]]:
     """Writes ``program`` as GOAL text to ``out`` (default: ``PROGRAM.goal``) and returns the file and what is in it.
 
-    ``problem_class`` is one of S, W, A, B, C, D, and nothing for ``wrf``; ``iterations`` as many as the class has
-    if not given; ``compute_rate`` operations per second of a rank; times in the schedule are ns.
+    ``problem_class`` is one of S, W, A, B, C, D, E, F (``is`` has no F), and nothing for ``wrf``; ``iterations`` as
+    many as the class has if not given; ``compute_rate`` operations per second of a rank; times in the schedule are ns.
 
     Raises InputError for what the program does not run with, and when the file is there.
     """
@@ -77,7 +77,7 @@ def export_scenario(
     check_overrides(overrides)
     text = read_scenario(scenario)
     target = scenario.with_suffix(".goal") if out is None else out
-    check_new(target, force=force, field="out")
+    check_new(target, force=force, field="out", inputs=[scenario])
     with replacing(target) as part:
         found = _native.mpi_export_scenario(text, str(scenario), list(overrides), part, str(scenario.parent), workload)
     return target, found

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import Protocol, TextIO, TypedDict
 
@@ -163,7 +163,8 @@ class Plain:
         left = seconds_left(share, wall_s)
         ahead = "" if share is None else f"{percent(share, 0):>5}, "
         behind = "" if left is None else f", {clock(left)} left"
-        print(f"{self._title}: {ahead}{note}{behind}", file=self._stream, flush=True)
+        with suppress(OSError):  # a log on a full disk, a reader that has left: the run itself goes on
+            print(f"{self._title}: {ahead}{note}{behind}", file=self._stream, flush=True)
 
 
 class Bar:
@@ -191,8 +192,13 @@ class Bar:
     def open(cls, title: str, stream: TextIO) -> Iterator["Bar"]:
         """A bar on the terminal behind ``stream``, removed at the end."""
         bar = cls(title, stream)
-        with bar._bars:
+        try:
+            with suppress(OSError):  # a terminal that has gone: the run itself goes on
+                bar._bars.start()
             yield bar
+        finally:
+            with suppress(OSError):
+                bar._bars.stop()
 
     def show(self, snapshot: Snapshot) -> None:
         """Redraws the bar."""
@@ -203,4 +209,5 @@ class Bar:
         left = seconds_left(share, wall_s)
         note = shortened(note + ("" if left is None else f", {clock(left)} left"), self._room)
         self._bars.update(self._task, total=None if share is None else 1.0, completed=share or 0.0, note=note)
-        self._bars.refresh()
+        with suppress(OSError):
+            self._bars.refresh()

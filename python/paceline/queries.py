@@ -7,14 +7,14 @@ censored: it enters with its age. The rate of a group is the queries answered in
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paceline import analysis
 from paceline.analysis import Sample
-from paceline.formats import clean_label, format_bytes, format_number, format_time
+from paceline.formats import clean_labels, format_bytes, format_number, format_time
 from paceline.results import Results
 from paceline.tables import QS, Cell, Table, enough, percentile_table, run_labels, slowdown_cell, with_bounds
 
@@ -41,7 +41,7 @@ def groups(run: Results, label: str = "") -> Iterator[Group]:
     for name in run.summary["groups"]:
         own = names == name
         if own.any() and run.group in (None, name):
-            yield _group(run, own, clean_label(f"{label}: {name}" if label else name))
+            yield _group(run, own, f"{label}: {name}" if label else name)
 
 
 def together(run: Results) -> Group | None:
@@ -69,9 +69,10 @@ def _group(run: Results, own: NDArray[np.bool_], label: str) -> Group:
 
 
 def all_groups(runs: Sequence[Results]) -> list[Group]:
-    """The groups of several runs."""
-    several = len(runs) > 1
-    return [g for run, label in zip(runs, run_labels(runs), strict=True) for g in groups(run, label if several else "")]
+    """The groups of several runs, all with labels of their own."""
+    several, labels = len(runs) > 1, run_labels(runs)
+    found = [g for run, label in zip(runs, labels, strict=True) for g in groups(run, label if several else "")]
+    return [replace(g, label=label) for g, label in zip(found, clean_labels(g.label for g in found), strict=True)]
 
 
 def tables(found: Sequence[Group]) -> list[Table]:

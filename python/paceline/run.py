@@ -43,6 +43,9 @@ class SimulationInterrupted(KeyboardInterrupt):
         super().__init__(f"{results!r}; the exception's .results holds what was simulated until then")
         self.results = results
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.results,)
+
 
 def simulate(
     scenario: Scenario | str | os.PathLike[str],
@@ -223,7 +226,7 @@ def save_flows(
     check_overrides(overrides)
     target = Path(file)
     check_text(str(target), "file")
-    check_new(target, force=force, field="file")
+    check_new(target, force=force, field="file", inputs=[Path(source.name)] if source.base is not None else [])
     try:
         text, flows = _native.flow_table(source.text, source.name, list(overrides), source.base)
     except _native.InputError as error:
@@ -255,7 +258,17 @@ def given_settings(text: str, overrides: Sequence[str] = ()) -> set[str]:
     """The settings that a scenario in TOML and its overrides name, dotted, without the numbers of list entries."""
     found = {".".join(part for part in path if isinstance(part, str)) for path in named_settings(text)}
     for override in overrides:
-        found.add(".".join(part for part in override.partition("=")[0].strip().split(".") if not part.isdecimal()))
+        parts = override.partition("=")[0].strip().split(".")
+        key = ".".join(part for part in parts if not part.isdecimal())
+        if not any(part.isdecimal() for part in parts):
+            # A table in place of a section leaves nothing of that. Of a list other entries may name the same.
+            found = {name for name in found if not name.startswith(f"{key}.")}
+        try:
+            named = list(named_settings(override))
+        except tomllib.TOMLDecodeError:  # A bare word is a text, as the engine takes it.
+            named = []
+        inner = (".".join(part for part in path if isinstance(part, str) and not part.isdecimal()) for path in named)
+        found |= {key, *inner}
     return found
 
 

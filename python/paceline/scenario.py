@@ -2195,7 +2195,7 @@ class Bt(Section):
     Source: MPI implementations.
     """
 
-    problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
+    problem_class: Literal["S", "W", "A", "B", "C", "D", "E", "F"] = "A"
     """Problem class. Source: NPB 3.4."""
 
     ranks: int | None = None
@@ -2269,7 +2269,7 @@ class Cg(Section):
     Source: MPI implementations.
     """
 
-    problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
+    problem_class: Literal["S", "W", "A", "B", "C", "D", "E", "F"] = "A"
     """Problem class. Source: NPB 3.4."""
 
     ranks: int | None = None
@@ -2345,7 +2345,7 @@ class Ft(Section):
     Source: MPI implementations.
     """
 
-    problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
+    problem_class: Literal["S", "W", "A", "B", "C", "D", "E", "F"] = "A"
     """Problem class. Source: NPB 3.4."""
 
     ranks: int | None = None
@@ -2424,7 +2424,7 @@ class Is(Section):
     Source: MPI implementations.
     """
 
-    problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
+    problem_class: Literal["S", "W", "A", "B", "C", "D", "E", "F"] = "A"
     """Problem class. Source: NPB 3.4."""
 
     ranks: int | None = None
@@ -2513,7 +2513,7 @@ class Mg(Section):
     Source: MPI implementations.
     """
 
-    problem_class: Literal["S", "W", "A", "B", "C", "D"] = "A"
+    problem_class: Literal["S", "W", "A", "B", "C", "D", "E", "F"] = "A"
     """Problem class. Source: NPB 3.4."""
 
     ranks: int | None = None

@@ -18,6 +18,7 @@ from paceline import analysis
 from paceline.analysis import Curve, Percentile, Sample, SizeBins
 from paceline.formats import (
     clean_label,
+    clean_labels,
     format_bytes,
     format_columns,
     format_number,
@@ -502,7 +503,8 @@ def figures_tables(runs: Sequence[Results], side: Side = "sender") -> list[Table
         ("PFC pause / resume frames", lambda s: "{pause_frames:,} / {resume_frames:,}".format(**s["counters"])),
         ("Retransmitted packets", lambda s: format_number(s["counters"]["retransmitted_packets"])),
         *(
-            (name, lambda s, key=key: format_number(s["counters"][key]))
+            # Earlier versions did not count all of them.
+            (name, lambda s, key=key: format_number(s["counters"].get(key, math.nan)))
             for key, name in _WHERE_ANY.items()
             if any(r.summary["counters"].get(key) for r in runs)
         ),
@@ -561,7 +563,7 @@ def load_table(runs: Sequence[Results]) -> Table | None:
 
 def datagram_table(runs: Sequence[Results]) -> Table | None:
     """What became of datagrams, by scheme over UDP; ``None`` without any flow over it."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: dict[str, list[Cell]] = {}
     for run, label in zip(runs, run_labels(runs), strict=True):
         schemes, flows = run.summary["schemes"], run.flows
         for code, scheme in enumerate(schemes):
@@ -572,11 +574,12 @@ def datagram_table(runs: Sequence[Results]) -> Table | None:
             sent = next((t["packets"] for t in run.summary.get("traffic", []) if t["scheme"] == scheme["name"]), None)
             hit = int(np.count_nonzero(lost))
             share = "–" if not sent else format_share(int(lost.sum()) / sent)
-            name = clean_label(str(scheme["name"]) if len(runs) == 1 else f"{label}: {scheme['name']}")
+            name = str(scheme["name"]) if len(runs) == 1 else f"{label}: {scheme['name']}"
             cells = ("–" if sent is None else f"{sent:,}", f"{int(lost.sum()):,}", share, f"{hit:,} of {len(lost):,}")
-            rows.append((Cell(name), *map(Cell, cells)))
+            rows[name] = [*map(Cell, cells)]
+    named = [(Cell(name), *cells) for name, cells in zip(clean_labels(rows), rows.values(), strict=True)]
     head = ("Scheme", "Datagrams sent", "Lost", "Share lost", "Flows that lost some")
-    return Table("Datagrams (UDP), all groups and the whole run", head, rows) if rows else None
+    return Table("Datagrams (UDP), all groups and the whole run", head, named) if rows else None
 
 
 def figures_table(runs: Sequence[Results], side: Side = "sender") -> str:

@@ -247,7 +247,12 @@ def _flows(results: Results, most: int) -> tuple[dict[int, list[_Slice]], int]:
     table = results.flows
     table = table.where(table["status"] != "not_started")
     start = table["start_ps"].astype(np.int64)
-    fct, failed = (table[name].astype(np.int64) for name in (f"fct_{side}_ps", "failed_after_ps"))
+    fct, failed, sent = (
+        table[name].astype(np.int64) for name in (f"fct_{side}_ps", "failed_after_ps", "fct_sender_ps")
+    )
+    # Datagrams that were lost never arrive: their flow has failed with the last one that left, as in reports.
+    lost = (fct == 0) & (table["status"] == "finished") & (table["lost_packets"] > 0)
+    failed = np.where(lost, sent, failed)
     end = start + np.where(fct > 0, fct, np.where(failed > 0, failed, np.maximum(results.simulated_ps - start, 0)))
     places = _longest(start, end, most)
     found: dict[int, list[_Slice]] = {}
@@ -256,6 +261,7 @@ def _flows(results: Results, most: int) -> tuple[dict[int, list[_Slice]], int]:
         if took and ideal:
             flow["slowdown"] = took / ideal
         status = "" if flow["status"] == "finished" else f" ({flow['status']})"
+        status = status or ("" if took or not flow["lost_packets"] else " (datagrams lost)")
         name = f"{format_bytes(flow['size_bytes'])} to {_called(results, flow['dst'])}{status}"
         found.setdefault(flow.pop("src"), []).append(_Slice(flow["start_ps"], ends, name, flow["scheme"], flow))
     return found, table.rows - len(places)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -20,10 +21,11 @@ KINDS: Final[Sequence[Mapping[str, int]]] = (PLAIN, BYTES, PICOSECONDS, BITS_PER
 QUOTES: Final = "\"'"
 """Around a value, as TOML has them."""
 
-_NUMBER = re.compile(r"((?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?) ?([A-Za-z]*)")
+_NUMBER = re.compile(r"((?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:e[+-]?\d+)?) ?([A-Za-z]*)")
 
 
 def quantity(text: str, units: Mapping[str, int]) -> float | None:
     """A text such as ``1.5us``, also within quotes, in the unit that is 1; None where it is no such number."""
     found = _NUMBER.fullmatch(text.strip(QUOTES))
-    return float(found[1]) * units[found[2]] if found and found[2] in units else None
+    value = float(found[1]) * units[found[2]] if found and found[2] in units else math.inf
+    return value if math.isfinite(value) else None

@@ -526,6 +526,7 @@ CASES = [
     ),
     line("option", "run s.toml --treads 2 --out out", problem="--treads (Possible options: --threads)"),
     line("side", "report . --baseline hpcc --side receiver", field="--side", value="receiver", allowed="sender"),
+    line("threads for nothing", "report . --threads 2", field="--threads", value="2", allowed="--baseline alone"),
     line("no folder", "report nowhere", file="nowhere", allowed="the folder of a run of Paceline"),
     line("no result folder", "report .", file=".", allowed="the folder of a run of Paceline"),
     line("template", "init incats", value="incats", allowed="quickstart, hpcc-websearch"),
@@ -598,8 +599,14 @@ CASES = [
     ),
     line("engine", "hpcc s.toml --engine fast", field="--engine", value="fast", allowed="sequential, windowed"),
     line("no configuration", "hpcc nowhere.txt", file="nowhere.txt", allowed="a configuration of the HPCC"),
-    line("no class", "mpi export ft --ranks 4 -o out/x", field="--class", allowed="S, W, A, B, C, D"),
-    line("class", "mpi export ft --ranks 4 --class X -o out/x", field="--class", value="X", allowed="S, W, A, B, C, D"),
+    line("no class", "mpi export ft --ranks 4 -o out/x", field="--class", allowed="S, W, A, B, C, D, E, F"),
+    line(
+        "class",
+        "mpi export ft --ranks 4 --class X -o out/x",
+        field="--class",
+        value="X",
+        allowed="S, W, A, B, C, D, E, F",
+    ),
     line("ranks", "mpi export ft --ranks 5 --class S -o out/x", field="--ranks", value="5", allowed="a power of 2"),
     line(
         "algorithm",
@@ -663,6 +670,12 @@ CASES = [
         value="dask://host:65536",
         allowed="dask://host:port",
     ),
+    line("pages of the list", "reproduce --list --out out", field="--out", allowed="--list without it"),
+    line("record of the list", "reproduce --list --update", field="--update", allowed="--list without it"),
+    line(
+        "its own scenario", "export s.toml --table s.toml --force", field="--table", value="s.toml", allowed="another"
+    ),
+    line("program over its scenario", "mpi export s.toml -o s.toml --force", field="--out", value="s.toml"),
     line("a scale of the list", "reproduce --list --scale huge", field="--scale", value="huge", allowed="tiny, quick"),
     line("JSON of runs that are only checked", "reproduce H13 --check --json", field="--json", allowed="--check"),
     line("a record of runs only checked", "reproduce H13 --check --update", field="--update", allowed="--check"),

@@ -42,7 +42,8 @@ def hpcc(
             "--quirk",
             metavar="NAME",
             show_default="all",
-            help="Keeps only this behaviour of the HPCC simulator (`none`: none of them); may be repeated.",
+            help="Keeps only this behaviour of the HPCC simulator (`none`: none of them; docs/compatibility.md has the "
+            "names); may be repeated.",
         ),
     ] = None,
     without_quirk: Annotated[
@@ -55,7 +56,8 @@ def hpcc(
         ),
     ] = None,
     engine: Annotated[
-        str | None, typer.Option("--engine", metavar="NAME", show_default="by the scenario", help="Engine to use.")
+        str | None,
+        typer.Option("--engine", metavar="sequential|windowed", show_default="by the scenario", help="Engine to use."),
     ] = None,
     progress: Progress = Mode.AUTO,
     quiet: Quiet = False,

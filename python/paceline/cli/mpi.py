@@ -33,7 +33,7 @@ def export(
         int | None, typer.Option("--ranks", metavar="N", min=1, max=1 << 20, show_default=False, help="Ranks.")
     ] = None,
     problem_class: Annotated[
-        str | None, typer.Option("--class", metavar="S|W|A|B|C|D", show_default=False, help="Problem class of NAS.")
+        str | None, typer.Option("--class", metavar="S|W|A|B|C|D|E|F", show_default=False, help="Problem class of NAS.")
     ] = None,
     iterations: Annotated[
         int | None,

@@ -74,6 +74,8 @@ def run(
     from paceline.run import run as run_scenario
 
     overrides = [*(overrides or ()), *([_STRICT] if strict else [])]
+    # Now: while a run goes on, its scenario may be edited, or go.
+    text = read_scenario(scenario)
     try:
         summary = run_scenario(
             scenario,
@@ -90,7 +92,7 @@ def run(
         raise
     folder = result_folder(scenario, out)
     if not quiet:
-        given = given_settings(read_scenario(scenario), overrides)
+        given = given_settings(text, overrides)
         tell_summary(summary, given=given, received=_received(summary, folder))
         print(f"result in {plain(str(folder))}; `{command('report', folder)}` draws it")
     raise_unless_ended(summary, f"the result until then is in {folder}")
@@ -166,6 +168,9 @@ def report(
     from paceline.report.text import text
     from paceline.report.write import write_page
 
+    if threads > 1 and baseline != "alone":
+        problem, allowed = "has no effect without --baseline alone", "--baseline alone with it, or no --threads"
+        raise _native.input_error(problem, field="--threads", value=str(threads), allowed=allowed)
     page, target = prepare(
         folders,
         out,

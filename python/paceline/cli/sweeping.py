@@ -14,6 +14,7 @@ from paceline import _native, files
 from paceline.cli.options import Sweeping, typed
 from paceline.errors import Interrupted, plain
 from paceline.files import replaceable
+from paceline.run import read_scenario
 from paceline.sweeps.executors import open_executor
 from paceline.sweeps.points import Runs
 from paceline.words import many
@@ -77,6 +78,7 @@ def sweep(
             raise _native.input_error(problem, field="--ablate", value=given, allowed="without --vary and --case")
         tried = ablation.ablation(scenario, overrides)
         cases = tried.cases
+    texts = {scenario: read_scenario(scenario)}
     made = prepare(grid(scenario, vary, seeds=seeds, overrides=overrides, cases=cases))
     _check_group(group, made)
     if how.check:
@@ -92,7 +94,8 @@ def sweep(
         print(brief(rows, varied, title).plain())
         # Warnings of an ablation's other cases are of defaults, which nobody has chosen for this scenario.
         chosen = runs.where(case=ablation.AS_GIVEN) if tried else runs
-        told = remarks(chosen, rows=rows, varied=[] if tried else varied) + (together(runs) if group is None else [])
+        told = remarks(chosen, rows=rows, varied=[] if tried else varied, scenarios=texts)
+        told += together(runs) if group is None else []
         told += ablation.found(rows, tried) if tried else []
         print(typed("".join(f"{remark}\n" for remark in told)), end="")
         print(f"{many(len(made), 'run')}; {plain(', '.join(map(str, written)))}")
@@ -140,6 +143,7 @@ def size_buffers(
     files.check_folder("--out", folder)
     replaceable.check_buffers(folder)
     chosen = [size.strip() for size in buffers.split(",")] if buffers else []
+    texts = {scenario: read_scenario(scenario) for scenario in scenarios}
     points, remarks = sizing.points(scenarios, chosen, vary, seeds=seeds, overrides=overrides)
     made = prepare(points)
     if how.check:
@@ -154,7 +158,7 @@ def size_buffers(
         print(
             "\n".join(
                 [
-                    *sizing.remarks(runs, found),
+                    *sizing.remarks(runs, found, texts),
                     *remarks,
                     f"{many(len(runs), 'run')}; {plain(', '.join(map(str, written)))}",
                 ]

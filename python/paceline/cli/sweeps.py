@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from paceline import _native
 from paceline.cli.options import (
     AsJson,
     Cache,
@@ -74,6 +75,10 @@ def reproduce(
     from paceline.cli import reproducing
 
     if list_:
+        given = {"--out": out, "--shard": shard, "--check": check, "--verdicts": recorded, "--update": update}
+        for option, value in given.items():
+            if value:
+                raise _native.input_error("has no effect on --list", field=option, allowed="--list without it")
         reproducing.list_experiments(ids or (), scale=scale, as_json=as_json)
         return 0
     return reproducing.reproduce(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -21,7 +22,7 @@ def replacing(path: Path) -> Iterator[Path]:
     Waits for another process that replaces the same file. An OSError that names no file, as of a full disk, is made to
     name ``path``.
     """
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{_shortened(path.name)}.part")
     try:
         with _held(part):
             try:
@@ -35,6 +36,18 @@ def replacing(path: Path) -> Iterator[Path]:
         if error.errno is not None and error.filename in (None, str(part)):
             raise OSError(error.errno, error.strerror or str(error), str(path)) from error
         raise
+
+
+_LONGEST_NAME = 255 - len("..part")
+"""Bytes of the name of a file beside which there can be a part of the same name."""
+
+
+def _shortened(name: str) -> str:
+    """A name that a part can have; a hash tells long ones apart."""
+    known = os.fsencode(name)
+    if len(known) <= _LONGEST_NAME:
+        return name
+    return hashlib.sha256(known).hexdigest()
 
 
 @contextmanager
@@ -74,11 +87,11 @@ def write(path: Path, data: str | bytes) -> None:
         part.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
 
 
-def check_new(path: Path, *, force: bool, field: str | None = None) -> None:
+def check_new(path: Path, *, force: bool, field: str | None = None, inputs: Collection[Path] = ()) -> None:
     """Refuses an output file that is there, unless ``force``, or that cannot be made where it is to be.
 
-    ``field`` is the argument that chose the file; without one the file itself is named. Raises InputError, before
-    anything has been done.
+    One of ``inputs`` is never replaced. ``field`` is the argument that chose the file; without one the file itself is
+    named. Raises InputError, before anything has been done.
     """
 
     def refuse(problem: str, allowed: str) -> _native.InputError:
@@ -86,6 +99,8 @@ def check_new(path: Path, *, force: bool, field: str | None = None) -> None:
             return _native.input_error(problem, file=str(path), allowed=allowed)
         return _native.input_error(problem, field=field, value=str(path), allowed=allowed)
 
+    if any(_is_same(path, other) for other in inputs):
+        raise refuse("would replace the input", "another name")
     try:
         there, folder = path.exists() or path.is_symlink(), path.parent.is_dir()
     except OSError as error:
@@ -99,6 +114,14 @@ def check_new(path: Path, *, force: bool, field: str | None = None) -> None:
         raise refuse("is there already", "a new file, or ``force``, which replaces this one")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise refuse(f"{path.parent} may not be written to", "a file in a folder that may be")
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two paths are of one file, by whatever links; not where one cannot be."""
+    try:
+        return path == other or path.samefile(other)
+    except OSError:
+        return False
 
 
 def check_folder(field: str, folder: Path, *, written: bool = True, typed: Path | None = None) -> None:

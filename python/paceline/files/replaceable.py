@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import glob
 import json
+import re
 import zlib
+from collections.abc import Collection
 from pathlib import Path
+from urllib.parse import unquote
 
 from paceline import _native
 from paceline.files import figures
-from paceline.files.inputs import open_input
+from paceline.files.inputs import open_input, read_input
 
 _BEGINNING = 1 << 16
 """Bytes by which a file of ours is known."""
@@ -47,6 +50,33 @@ def check_report(page: Path) -> None:
         _check(folder, (glob.escape(page.name),), _is_page(page), "an earlier report")
     beside = ("tables.md", "tables.tex", *figures.names("figures/*"))
     _check(folder, beside, of_run or any(map(_is_page, folder.glob("*.html"))), "an earlier report")
+
+
+def left_over(page: Path, drawn: Collection[str]) -> list[Path]:
+    """Files in ``figures/`` of a page that is to be replaced, but for those ``drawn`` this time.
+
+    They would be taken for those of the new one. What another page leads to is none of them.
+    """
+    others = (other for other in page.parent.glob("*.html") if other != page)
+    kept = set(drawn).union(*map(_figures_of, others))
+    left = (page.parent / "figures" / name for name in sorted(_figures_of(page) - kept))
+    return [path for path in left if path.is_file()]
+
+
+def _figures_of(page: Path) -> set[str]:
+    """Names of the figures' files in ``figures/`` that a page of Paceline's leads to; none where it is no such page.
+
+    A page may come from anybody: what is no name of such a file is left out, lest others be removed.
+    """
+    if not _is_page(page):
+        return set()
+    try:
+        text = read_input(page, "a page", most=_MOST_JSON)
+    except _native.InputError:
+        return set()
+    found = {unquote(name) for name in re.findall(r'<a href="figures/([^"/]+)">', text)}
+    endings = figures.names("")
+    return {name for name in found if name.isprintable() and Path(name).name == name and name.endswith(endings)}
 
 
 def check_reproduced(folder: Path, ids: list[str], *, scoreboard: bool) -> None:

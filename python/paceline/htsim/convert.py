@@ -90,9 +90,7 @@ def convert(
     target = Path(f"{matrix.stem}.toml") if out is None else out
     table = target.with_name(f"{target.stem}-flows.csv")
     for path in (target, table):
-        if path in (matrix, topology) or any(_same(path, other) for other in (matrix, topology) if other):
-            raise _native.input_error("would replace the input", field="out", value=str(path), allowed="another name")
-        check_new(path, force=force, field="out")
+        check_new(path, force=force, field="out", inputs=[given for given in (matrix, topology) if given])
     if _printable(target.name) != target.name:
         shown = _printable(target.name)
         raise _native.input_error("not a name", field="out", value=shown, allowed="printable characters")
@@ -149,14 +147,6 @@ def scenario(name: str, net: Topology, switch_delay: str, flows: str, options: O
         schemes={"ndp": Ndp(first_window=options.cwnd, pull_spacing=1 / 0.99, pad_last=True, rto="50ms")},
         workloads=[Flows(file=flows)],
     )
-
-
-def _same(path: Path, other: Path) -> bool:
-    """Whether two paths are of one file, by whatever links; not where one cannot be."""
-    try:
-        return path.samefile(other)
-    except OSError:
-        return False
 
 
 def _plain(name: str) -> str:

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from paceline.analysis import QueueHistogram, Sample, ecdf
-from paceline.formats import clean_label, format_size, format_time
+from paceline.formats import clean_label, clean_labels, format_size, format_time
 from paceline.plot import overlap
 from paceline.plot.looks import Look, check_labelled, of_schemes
 from paceline.plot.style import PAPER, PUBLISHED, QUIET, legend, log_name, one_panel, plain_log, style
@@ -102,7 +102,7 @@ def fct_tail(
     ax.set_xlabel(what)
     ax.set_ylabel(share)
     handles += _published(ax, published, looks)
-    legend(figure, handles, [clean_label(label) for label in samples] + _published_names(published))
+    legend(figure, handles, clean_labels(samples) + _published_names(published))
     return figure
 
 
@@ -138,7 +138,7 @@ def _cdf(
     ax.set_xlabel(what)
     ax.set_ylabel(share)
     handles += _published(ax, published, looks)
-    legend(figure, handles, [clean_label(label) for label in samples] + _published_names(published))
+    legend(figure, handles, clean_labels(samples) + _published_names(published))
     return figure
 
 
@@ -159,7 +159,7 @@ def queue_cdf(
     check_labelled(histograms, QueueHistogram, "QueueHistogram.merge(...)")
     figure, ax = one_panel()
     looks = looks or of_schemes(histograms)
-    curves, names = {}, [clean_label(label, _LONGEST) for label in histograms]
+    curves, names = {}, clean_labels(histograms, _LONGEST)
     longest = max([float(h.high_bytes.max()) for h in histograms.values() if len(h.high_bytes)], default=1.0)
     held = _points(published)
     longest = max([longest, *(value for value, _ in held)])

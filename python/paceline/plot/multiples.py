@@ -18,7 +18,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
-from paceline.formats import clean_label, format_alike, same_decimals
+from paceline.formats import clean_label, clean_labels, format_alike, same_decimals
 from paceline.plot import overlap, shades
 from paceline.plot.looks import Look, of_schemes
 from paceline.plot.style import (
@@ -118,7 +118,7 @@ def charts(
     held = [label for label in labels if label in published]
     drawn = [handles[label] for label in labels]
     drawn += [Line2D([], [], **PUBLISHED | {"marker": looks[label].marker, "markersize": 5.5}) for label in held]
-    told = [*map(clean_label, labels), *(f"published: {clean_label(label)}" for label in held)]
+    told = [*clean_labels(labels), *(f"published: {clean_label(label)}" for label in held)]
     legend(figure, drawn, told, room=round(70 * columns))
     return figure
 
@@ -315,7 +315,7 @@ def bars(
     for place, value in enumerate(published.values(), len(labels)):
         ax.plot(value, place, **PUBLISHED | {"marker": "D", "markersize": 4.5})
         ax.annotate(signed(text(value)), (value, place), (5, 0), textcoords="offset points", va="center", fontsize=6)
-    ax.set_yticks(range(len(names)), [clean_label(name) for name in names])
+    ax.set_yticks(range(len(names)), clean_labels(names))
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.grid(visible=False)  # would run through the numbers
     ax.set_xlabel(xlabel)

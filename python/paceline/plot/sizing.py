@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from paceline.formats import clean_label, same_decimals, size_units
+from paceline.formats import clean_labels, same_decimals, size_units
 from paceline.plot.looks import of_schemes
 from paceline.plot.style import INK, PAPER, blank, is_wide, legend, plain_log, style, together
 from paceline.words import headed
@@ -104,7 +104,7 @@ def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
         last.set_xticks(tried)
         last.xaxis.set_minor_locator(NullLocator())  # ticks are the sizes tried
     last.set_xlabel(f"Buffer ({unit})")
-    names = [clean_label(label) for label in found]
+    names = clean_labels(found)
     if not all(inside for s in found.values() for inside in s.within):
         handles.append(Line2D([], [], **_DOTS, color=INK, markerfacecolor=PAPER))
         names.append("a limit is broken")

@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator
 from numpy.typing import ArrayLike
 
 from paceline.analysis import Curve, SizeBins
-from paceline.formats import clean_label, format_size
+from paceline.formats import clean_label, clean_labels, format_size
 from paceline.plot import overlap
 from paceline.plot.looks import Look, check_labelled, of_schemes
 from paceline.plot.style import (
@@ -154,7 +154,7 @@ def _slowdown_panel(
     seen_marks: set[str] = set()
     bands: list[tuple[Any, Any, str]] = []
     wider = overlap.widths([(curve.bins.position, curve.value) for curve in curves.values()], log=True)
-    for i, (label, curve) in enumerate(curves.items()):
+    for i, ((label, curve), said) in enumerate(zip(curves.items(), clean_labels(curves), strict=True)):
         own, position = looks[label].curve, curve.bins.position
         seen = np.isfinite(curve.value)
         x, y = position[seen], curve.value[seen]
@@ -168,9 +168,9 @@ def _slowdown_panel(
             "gid": f"{name}curve-{i}",
         }
         dots = looks[label].dots if not marks and len(x) <= FEW_POINTS else {}
-        ax.plot(x, y, **line | dots, label=clean_label(label))
+        ax.plot(x, y, **line | dots, label=said)
         # In a legend all lines are as wide.
-        handles += [Line2D([], [], **own, **dots, label=clean_label(label))]
+        handles += [Line2D([], [], **own, **dots, label=said)]
         top, bottom = max(top, float(y.max(initial=1.0))), min(bottom, float(y.min(initial=1.0)))
         if not marks:
             continue

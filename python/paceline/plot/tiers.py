@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from paceline.analysis import TierUse, tier_order
-from paceline.formats import clean_label, same_decimals
+from paceline.formats import clean_label, clean_labels, same_decimals
 from paceline.plot.looks import look
 from paceline.plot.style import INK, PAPER, legend, one_panel, style, together
 
@@ -47,7 +47,7 @@ def _tier_bars(uses: Mapping[str, Sequence[TierUse]], ylabel: str, *, whole: boo
     ax.set_ylim(0, 100 if whole and top > 50 else top * 1.1 or 1.0)
     ax.yaxis.set_major_formatter(together(same_decimals))
     ax.set_ylabel(ylabel)
-    legend(figure, handles, [clean_label(label) for label in uses])
+    legend(figure, handles, clean_labels(uses))
     return figure
 
 

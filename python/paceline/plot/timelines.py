@@ -16,7 +16,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from paceline.analysis import F8
-from paceline.formats import clean_label, format_rates, format_sizes, same_decimals
+from paceline.formats import clean_label, clean_labels, format_rates, format_sizes, same_decimals
 from paceline.plot import overlap
 from paceline.plot.looks import Look, look, of_schemes
 from paceline.plot.style import (
@@ -189,7 +189,7 @@ def timeline(
         ax.set_ylim(least / 1.2, most * 1.3)
         plain_log(ax.yaxis, least / 1.2, most * 1.3, "{:,g}".format)
     ax.set_ylabel(name)
-    names = [clean_label(label) for label in series]
+    names = clean_labels(series)
     for instant, at in (instants or {}).items():
         handles.append(ax.axvline(at, color=QUIET, linewidth=0.9, linestyle=(0, (1.2, 1.2)), zorder=1))
         names.append(clean_label(instant))

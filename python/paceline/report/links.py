@@ -27,6 +27,8 @@ def links(page: Page) -> Section:
     paused = {label: _pauses(run) for run, label in page.pairs} if any(r.pauses.rows for r in page.runs) else {}
     if any(paused.values()):
         caption = "Share of time the ports of a tier were paused: mean, and from the least to the most paused."
+        if any(run.pauses.rows and not run.links.rows for run in page.runs):
+            caption += " Where links are not on record, so are no ports that never paused: all three are of the others."
         caption += _never_paused(page)
         section.figures.append(page.draw(plot.pause_time(paused), "pause_time", caption))
         _saturation(page, section)
@@ -163,7 +165,7 @@ def _use(run: Results, table: Columns) -> list[TierUse]:
 
 
 def _pauses(run: Results) -> list[TierUse]:
-    """Paused time by tier, over all ports; of a port paused in several classes the longest counts."""
+    """Paused time by tier, over all ports on record; of a port paused in several classes the longest counts."""
     p, links = run.pauses, run.links
     tier = dict(zip(zip(p["node"], p["port"], strict=True), p["tier"], strict=True))
     tier |= dict(zip(zip(links["node"], links["port"], strict=True), links["tier"], strict=True))

@@ -41,6 +41,8 @@ def prepare(
     runs = [Results.load(folder) for folder in folders]
     if out is None:
         check_folder("folders", target.parent)
+    # As tables do, figures go beside the page.
+    check_folder("folders" if out is None else "out", target.parent / "figures")
     for run in runs:
         run.read_all()
         _restore(run, target.parent)

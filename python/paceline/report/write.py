@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from paceline import files
+from paceline.files import replaceable
 from paceline.report.flows import asked, fct, programs, slowdown
 from paceline.report.followed import followed
 from paceline.report.head import notices, schemes, tiles
@@ -74,7 +75,10 @@ def write_page(page: Page, out: Path) -> Path:
             made |= {out.parent / "figures" / name: data for name, data in drawing.drawn.items()}
         made[out.parent / "tables.md"] = "\n".join(table.markdown() for table in tables)
         made[out.parent / "tables.tex"] = "\n".join(table.latex() for table in tables)
+    left = replaceable.left_over(out, {path.name for path in made}) if made else []
     _write({**made, out: html})
+    for path in left:
+        path.unlink(missing_ok=True)
     return out
 
 

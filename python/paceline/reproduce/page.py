@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from paceline import _native
-from paceline.files import write
+from paceline.files import replaceable, write
 from paceline.report import PageFigure, Section, render
 from paceline.reproduce.catalogue import minutes
 from paceline.reproduce.judge import shown
@@ -351,7 +351,10 @@ def write_experiment(judged: Judged, folder: Path, larger: Larger = _NONE) -> Pa
         sections=[s for s in sections if s],
     )
     page = folder / "report.html"
+    left = replaceable.left_over(page, {name for s in sections for figure in s.figures for name in figure.drawn})
     write(page, html)
+    for path in left:
+        path.unlink(missing_ok=True)
     return page
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -121,13 +122,18 @@ def _verdict_json(v: Verdict) -> dict[str, Any]:
         "id": v.id,
         "statement": v.told,
         "published": v.published,
-        "measured": v.measured,
-        "interval": None if v.interval is None else list(v.interval),
+        "measured": _told(v.measured),
+        "interval": None if v.interval is None else [*map(_told, v.interval)],
         "tolerance": v.tolerance,
         "verdict": v.verdict.value,
         "variant": v.variant,
         "seeds": list(v.seeds),
     }
+
+
+def _told(value: float | int | str | None) -> float | int | str | None:
+    """A value, or the end of an interval, that JSON can say: an end without bound is none."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_json(judged: Judged, folder: Path) -> Path:

@@ -99,6 +99,8 @@ def read_summary(path: Path) -> dict[str, Any]:
                 raise ResultsError(path, f"{field} is missing")
             holder[key] = (kind if isinstance(kind, type) else int)()
         _check(path, field, holder[key], kind)
+    for name, count in summary["counters"].items():
+        _check(path, f"counters.{name}", count, _NUMBER)
     for scheme in summary["schemes"]:
         if isinstance(scheme, dict):
             scheme.setdefault("cc", "")

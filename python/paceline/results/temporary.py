@@ -36,5 +36,7 @@ class TemporaryFolder:
 def _unpacked(packed: bytes) -> TemporaryFolder:
     folder = TemporaryFolder.new()
     with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as files:
-        files.extractall(folder.path, filter="data")
+        # Python has filters since 3.11.4 only.
+        files.extraction_filter = getattr(tarfile, "data_filter", None)
+        files.extractall(folder.path)
     return folder

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from paceline.formats import clean_label, format_bytes, format_number, format_slowdown, format_time
+from paceline.formats import clean_labels, format_bytes, format_number, format_slowdown, format_time
 from paceline.sweeps.estimates import Estimate, estimate
 from paceline.tables import Cell, Table, p99_name
 from paceline.words import many
@@ -50,7 +50,8 @@ def brief(rows: Sequence[dict[str, Any]], varied: Sequence[str], title: str) -> 
         groups.setdefault(tuple(row[name] for name in varied), []).append(row)
     shown = list(groups.items())[:MOST_ROWS]
     head = [*(short(name, varied) for name in varied)] or [""]
-    cells = [[*(Cell(clean_label(str(value))) for value in key)] or [Cell(title)] for key, _ in shown]
+    columns = [clean_labels(map(str, values)) for values in zip(*(key for key, _ in shown), strict=True)]
+    cells = [[*map(Cell, row)] for row in zip(*columns, strict=True)] or [[Cell(title)]]
     if any(row["status"] != "completed" or row.get("flows_unfinished") or row.get("flows_failed") for row in rows):
         head.append("Finished")
         for line, (_, group) in zip(cells, shown, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from paceline.errors import plain
@@ -32,14 +33,17 @@ def remarks(
     *,
     rows: Sequence[Mapping[str, Any]] = (),
     varied: Sequence[str] = (),
+    scenarios: Mapping[Path, str] | None = None,
 ) -> list[str]:
     """Warnings and diagnoses, each once and with the points it is about; then what had no effect in any run.
+
+    ``scenarios`` are the texts of files as they were when the runs began: since then they may have been edited.
 
     A setting that matters in some of the runs is none to tell of: it may be made for those. ``shown`` writes some of
     the values of an axis. Last what of ``varied`` left each of the ``rows``, those of the sweep's table, as it is.
     """
     ended = [run for run in runs if run.folder.is_dir()]
-    sources: dict[str, str] = {}
+    sources = {str(file): text for file, text in (scenarios or {}).items()}
     given: set[str] = set()
     summaries = []
     told: dict[str, list[Run]] = {}

@@ -51,6 +51,16 @@ class SweepFailed(Failure):
         self.failures = failures
         self.runs = Runs(tuple(run for run in runs if run.folder.is_dir()))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _failed, (str(self), self.failures, self.runs)
+
+
+def _failed(message: str, failures: dict[str, str], runs: Runs) -> SweepFailed:
+    """A :class:`SweepFailed` that was pickled: its runs are those that did not fail, and its message counts all."""
+    error = SweepFailed(failures, runs)
+    error.args = (message,)
+    return error
+
 
 @dataclass(frozen=True)
 class Shard:

@@ -13,7 +13,7 @@ import io
 import math
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from paceline import _native, files, plot, queries
 from paceline.analysis import percentiles
 from paceline.errors import plain
 from paceline.files import figures
-from paceline.formats import clean_label, format_given, format_share, format_slowdown
+from paceline.formats import clean_labels, format_given, format_share, format_slowdown
 from paceline.results import Results
 from paceline.run import Source
 from paceline.sweeps.grid import Axis, dotted, grid, replaces
@@ -204,9 +204,10 @@ def curves(runs: Runs, limits: Limits) -> list[BufferCurve]:
         # The largest that there is a p99 of.
         largest = next((t for t in reversed(tried) if t.seeds), tried[-1])
         parts = [str(v) if k == "scenario" else f"{k.rpartition('.')[2]} {v}" for k, v in key if k in several]
-        label = clean_label(", ".join(parts) or str(dict(key)["scenario"]))
+        label = ", ".join(parts) or str(dict(key)["scenario"])
         found.append(BufferCurve(label, tried, tuple(_broken(t, largest, limits) for t in tried)))
-    return found
+    labels = clean_labels(curve.label for curve in found)
+    return [replace(curve, label=label) for curve, label in zip(found, labels, strict=True)]
 
 
 def _tried(size: int, runs: Sequence[Run]) -> Tried:
@@ -289,9 +290,9 @@ def _shown(axis: str, values: Sequence[Any]) -> str:
     return f"{axis.rpartition('.')[2]} {', '.join(plain(str(v)) for v in values)}"
 
 
-def remarks(runs: Runs, found: Sequence[BufferCurve]) -> list[str]:
-    """What the runs warn of, each text once; and p99s that are of few flows."""
-    said = warned(runs, _shown)
+def remarks(runs: Runs, found: Sequence[BufferCurve], scenarios: Mapping[Path, str] | None = None) -> list[str]:
+    """What the runs warn of, each text once; and p99s that are of few flows. ``scenarios`` as of a sweep's remarks."""
+    said = warned(runs, _shown, scenarios=scenarios)
     needed = round(fewest(99.0))
     few = min((t.fewest for t in _ran(found)), default=needed)
     if few < needed:

@@ -108,7 +108,9 @@ def write_table(rows: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / "sweep.csv"]
     files.write(written[0], text.getvalue())
-    if parquet.available():
+    if not parquet.available():
+        (folder / "sweep.parquet").unlink(missing_ok=True)  # of an earlier sweep
+    else:
         import pyarrow as pa
         from pyarrow import parquet as tables
 

@@ -49,17 +49,20 @@ impl Generator {
         }
         let Some(letter) = class else {
             let error = InputError::new(format!("missing, and {name} has none of its own")).field("class");
-            return Err(error.allowed("S, W, A, B, C, D"));
+            return Err(error.allowed("S, W, A, B, C, D, E, F"));
         };
         let class = Class::ALL.into_iter().find(|c| format!("{c:?}") == letter).ok_or_else(|| {
             let error = InputError::new("no such class").field("class").value(crate::spelling::clip(letter));
-            error.allowed("S, W, A, B, C, D")
+            error.allowed("S, W, A, B, C, D, E, F")
         })?;
         Ok(match name {
             "bt" => Self::Bt(class),
             "cg" => Self::Cg(class),
             "ft" => Self::Ft(class),
-            "is" => Self::Is(class, is::class(class).0.noise),
+            "is" => {
+                is::class(class).map_err(|e| e.field("class"))?;
+                Self::Is(class, is::NOISE)
+            }
             _ => Self::Mg(class),
         })
     }
@@ -74,7 +77,7 @@ impl Generator {
             Self::Cg(class) => cg::cg(cg::class(class).0, cg::class(class).1, s),
             Self::Ft(class) => ft::ft(ft::class(class).0, ft::class(class).1, s),
             Self::Is(class, noise) => {
-                let (size, iterations) = is::class(class);
+                let (size, iterations) = is::class(class)?;
                 is::is(is::Size { noise, ..size }, iterations, s)
             }
             Self::Mg(class) => mg::mg(mg::class(class).0, mg::class(class).1, s),

@@ -23,11 +23,13 @@ pub enum Class {
     B,
     C,
     D,
+    E,
+    F,
 }
 
 impl Class {
     /// All of them, in order of size.
-    pub const ALL: [Class; 6] = [Class::S, Class::W, Class::A, Class::B, Class::C, Class::D];
+    pub const ALL: [Class; 8] = [Class::S, Class::W, Class::A, Class::B, Class::C, Class::D, Class::E, Class::F];
 }
 
 /// What generators have in common.

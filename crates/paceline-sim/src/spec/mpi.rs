@@ -9,7 +9,7 @@ use crate::mpi::collective::{Algorithm, Operation};
 use crate::mpi::collectives::{AllReduce, AllToAll};
 use crate::mpi::nas::Class;
 
-choice!(Class { S = "S", W = "W", A = "A", B = "B", C = "C", D = "D", });
+choice!(Class { S = "S", W = "W", A = "A", B = "B", C = "C", D = "D", E = "E", F = "F", });
 choice!(AllToAll { Auto = "auto", Bruck = "bruck", Posted = "posted", Pairwise = "pairwise", });
 choice!(AllReduce { Auto = "auto", RecursiveDoubling = "recursive_doubling", ReduceScatter = "reduce_scatter", });
 choice!(Operation {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -106,7 +106,11 @@ def facts(run: Run) -> Facts:
     return _facts(run.folder)
 
 
-@lru_cache(maxsize=1024)
+_MOST_RUNS: Final = 256
+"""Runs kept in memory: no result has more, and those of all at paper scale would be some 3 GB."""
+
+
+@lru_cache(maxsize=_MOST_RUNS)
 def _facts(folder: Path) -> Facts:
     from paceline.results import Results
 
@@ -151,13 +155,14 @@ class Window:
         assert isinstance(found, int)
         return found
 
+    @cached_property
     def queues(self) -> dict[int, tuple[str, QueueHistogram]]:
         """As :attr:`Facts.queues`."""
         return _after(self.whole, self.warmup)
 
     def queue(self, where: str) -> QueueHistogram:
         """The queues of a tier added up, or of the one port with the longest mean queue as ``busiest``."""
-        ports = self.queues().values()
+        ports = self.queues.values()
         if where == "busiest":
             return max((h for _, h in ports), key=QueueHistogram.mean_bytes)
         return _sum([h for tier, h in ports if tier == where])
@@ -174,7 +179,12 @@ def windows(runs: Iterable[Run]) -> list[Window]:
     for run in runs:
         key = {name: value for name, value in run.point.key.items() if name != UNTIL}
         found.setdefault((*sorted(key.items()), run.point.seed), {})[str(run.point.key[UNTIL])] = run
-    return [Window(facts(both["end"]), facts(both["warmup"])) for both in found.values()]
+    return [_window(both["end"].folder, both["warmup"].folder) for both in found.values()]
+
+
+@lru_cache(maxsize=_MOST_RUNS // 2)
+def _window(whole: Path, warmup: Path) -> Window:
+    return Window(_facts(whole), _facts(warmup))
 
 
 def together(runs: Iterable[Run], group: str) -> Group:

@@ -218,7 +218,7 @@ def _measure(runs: Runs) -> Values:
         for where, own in (*((size, got.size_bytes == size) for size in SIZES), ("short", short)):
             for q in (50, 99):
                 found[name, where, q] = nearest_rank(got.slowdown[own], q)
-                found[name, where, q, "up to"] = nearest_rank(np.sort(got.most_slowdown[own]), q)
+                found[name, where, q, "up to"] = nearest_rank(got.most_slowdown[own], q)
         for above, size in pairwise((SHORT, *LONGER)):
             own = got.slowdown[(got.size_bytes > above) & (got.size_bytes <= size)]
             for q in (50, 99):

@@ -43,7 +43,7 @@ STEP: Final = Ecn(k_min="80KB", k_max="80KB", p_max=1.0)
 """DCTCP's threshold at 100 Gb/s, four times that at 400 Gb/s."""
 
 WORKLOADS: Final = {"websearch": "WebSearch", "webserver": "Web server"}
-"""Long flows (mean 1.6 MB) and short ones (mean 64 KB), with their names in print."""
+"""Long flows (mean 1.7 MB) and short ones (mean 66 KB), with their names in print."""
 
 LOADS: Final = (0.4, 0.6, 0.8)
 """Payload over the hosts' links. All schemes sustain these: ExpressPass cannot carry more than 0.90."""

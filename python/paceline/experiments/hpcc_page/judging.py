@@ -1,4 +1,4 @@
-"""From runs to verdicts: flows of all seeds together give the value, leaving out one seed at a time its interval."""
+"""From runs to verdicts: flows of all seeds together give the value, leaving out seeds its interval."""
 
 from __future__ import annotations
 

@@ -20,6 +20,8 @@ pub fn class(class: Class) -> (u32, u32) {
         Class::B => (102, 200),
         Class::C => (162, 200),
         Class::D => (408, 250),
+        Class::E => (1020, 250),
+        Class::F => (2560, 250),
     }
 }
 

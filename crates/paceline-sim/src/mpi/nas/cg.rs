@@ -33,6 +33,8 @@ pub fn class(class: Class) -> (Size, u32) {
         Class::B => (75_000, 13, 75),
         Class::C => (150_000, 15, 75),
         Class::D => (1_500_000, 21, 100),
+        Class::E => (9_000_000, 26, 100),
+        Class::F => (54_000_000, 31, 100),
     };
     (Size { na, nonzer }, iterations)
 }

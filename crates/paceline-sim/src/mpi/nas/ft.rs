@@ -29,6 +29,8 @@ pub fn class(class: Class) -> (Size, u32) {
         Class::B => (512, 256, 256, 20),
         Class::C => (512, 512, 512, 20),
         Class::D => (2048, 1024, 1024, 25),
+        Class::E => (4096, 2048, 2048, 25),
+        Class::F => (8192, 4096, 4096, 25),
     };
     (Size { nx, ny, nz }, iterations)
 }

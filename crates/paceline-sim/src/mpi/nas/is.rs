@@ -26,8 +26,14 @@ pub struct Size {
     pub noise: f64,
 }
 
-/// Size, with deviations up to 3 %, and iterations of a class, the warm-up among them.
-pub fn class(class: Class) -> (Size, u32) {
+/// Largest deviation of a pair's bytes from the mean where nothing else is said, as a share.
+pub const NOISE: f64 = 0.03;
+
+/// Size, with deviations up to [`NOISE`], and iterations of a class, the warm-up among them.
+///
+/// # Errors
+/// F, which the benchmark does not have.
+pub fn class(class: Class) -> Result<(Size, u32), InputError> {
     let (keys_log2, buckets_log2) = match class {
         Class::S => (16, 9),
         Class::W => (20, 10),
@@ -35,8 +41,13 @@ pub fn class(class: Class) -> (Size, u32) {
         Class::B => (25, 10),
         Class::C => (27, 10),
         Class::D => (31, 10),
+        Class::E => (35, 10),
+        Class::F => {
+            let error = InputError::new("IS has no such class").field("problem_class").value("F");
+            return Err(error.allowed("S, W, A, B, C, D, E"));
+        }
     };
-    (Size { keys_log2, buckets_log2, noise: 0.03 }, 11)
+    Ok((Size { keys_log2, buckets_log2, noise: NOISE }, 11))
 }
 
 /// The program.

@@ -22,6 +22,8 @@ pub fn class(class: Class) -> (u32, u32) {
         Class::B => (256, 20),
         Class::C => (512, 20),
         Class::D => (1024, 50),
+        Class::E => (2048, 50),
+        Class::F => (4096, 50),
     }
 }
 

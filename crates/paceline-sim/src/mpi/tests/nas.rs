@@ -26,7 +26,7 @@ fn messages_have_the_sizes_of_the_benchmarks() {
     }
     let per_pair = [524_288, 8_192, 32_768, 131_072, 8_192];
     for ((ranks, class), bytes) in runs.into_iter().zip(per_pair) {
-        let (size, iterations) = is::class(class);
+        let (size, iterations) = is::class(class).unwrap();
         let exact = is::is(is::Size { noise: 0.0, ..size }, iterations, &once(ranks)).unwrap();
         let sent = sent_by(&exact, 0);
         // Class A on 64 ranks: the counts come to half a part each in the all-reduce's first step.
@@ -67,6 +67,30 @@ fn messages_have_the_sizes_of_the_benchmarks() {
             assert_eq!(sent.iter().filter(|b| **b == face).count(), 8, "MG {class:?} {ranks} {face}");
         }
     }
+}
+
+/// Who runs classes E and F on 64 ranks gets messages of up to half a gigabyte, not ones whose size has wrapped.
+#[test]
+fn the_largest_classes_have_the_sizes_of_the_benchmarks() {
+    for (name, class, bytes) in [
+        ("bt", Class::E, 240 * 128 * 128),
+        ("bt", Class::F, 240 * 321 * 321),
+        ("cg", Class::E, 9_000_000),
+        ("cg", Class::F, 54_000_000),
+        ("ft", Class::E, 1 << 26),
+        ("ft", Class::F, 1 << 29),
+        ("mg", Class::E, 8 * 512 * 512),
+        ("mg", Class::F, 8 * 1024 * 1024),
+    ] {
+        let sent = sent_by(&make(name, class, &once(64)).unwrap(), 1);
+        assert!(sent.contains(&bytes), "{name} {class:?}: {sent:?}");
+    }
+    let largest = sent_by(&make("is", Class::E, &once(64)).unwrap(), 1).into_iter().max().unwrap();
+    assert!((1 << 25..(1 << 25) * 103 / 100).contains(&largest), "IS E: {largest}");
+    assert_eq!(
+        Generator::Is(Class::F, 0.0).build(&once(64)).unwrap_err().to_string(),
+        "problem_class = F: IS has no such class; allowed: S, W, A, B, C, D, E"
+    );
 }
 
 /// The pattern that studies know as CG.D on 128 ranks: four exchanges in a row and one across, 750 000 B each.
@@ -145,8 +169,9 @@ fn ranks_that_a_benchmark_does_not_run_on_are_refused() {
         named("lu", Some("A")),
         "program = lu: no such program; allowed: bt, cg, ft, is, mg, wrf; others of a scenario (.toml) that has them"
     );
-    assert_eq!(named("ft", Some("E")), "class = E: no such class; allowed: S, W, A, B, C, D");
-    assert_eq!(named("ft", None), "class: missing, and ft has none of its own; allowed: S, W, A, B, C, D");
+    assert_eq!(named("ft", Some("G")), "class = G: no such class; allowed: S, W, A, B, C, D, E, F");
+    assert_eq!(named("is", Some("F")), "class = F: IS has no such class; allowed: S, W, A, B, C, D, E");
+    assert_eq!(named("ft", None), "class: missing, and ft has none of its own; allowed: S, W, A, B, C, D, E, F");
     assert_eq!(named("wrf", Some("A")), "class = A: wrf has no classes; allowed: no class");
     let many = Setting { iterations: Some(u32::MAX), ..Setting::new(4) };
     assert!(make("ft", Class::A, &many).unwrap_err().to_string().contains("fewer iterations"));
