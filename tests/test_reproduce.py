@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import paceline as pl
 from paceline import _native, experiments
-from paceline.reproduce import claims, costs, judge, model, record
+from paceline.reproduce import claims, costs, judge, model, record, regenerate
 from paceline.reproduce.model import Outcome, Scale
 from paceline.sweeps import estimates
 from paceline.sweeps.points import Point, Run, Runs
@@ -87,6 +87,47 @@ def test_no_interval_holds_what_cannot_be():
     assert pooled is not None
     assert 0 < pooled[0] < 3 < pooled[1]
     assert estimates.jackknife(3.0, [2.0, 3.0, 6.0]).interval[0] < 0  # type: ignore[index]
+
+
+LATE_OF_10_000 = {1: 106, 2: 98, 3: 105, 4: 97, 5: 104}
+"""Flows that wait for a timer, of 10,000 under each seed."""
+
+
+def test_a_percentile_beside_a_step_is_undecided():
+    """102 of 10,000 flows wait for a timer of 10 ms: the p99 is that with any seed left out, and 1 ms in the next."""
+
+    def measure(runs: Runs) -> claims.Values:
+        late = [LATE_OF_10_000[run.point.seed] for run in runs]
+        return {("p99",): 10.0 if sum(late) > 100 * len(late) else 1.0}
+
+    runs = Runs(tuple(Run(Point(scenario="", key={}, seed=seed), Path()) for seed in LATE_OF_10_000))
+    limits = judge.at_least(5)
+
+    def rule(values: claims.Values) -> list[claims.Claim]:
+        return [claims.Claim("p99", "p99 (ms)", values["p99",], limits)]
+
+    (found,) = claims.verdicts("A5", measure, rule, runs, Scale.QUICK, pooled=True)
+    assert found.measured == 10
+    assert found.interval == claims.intervals(measure, runs, pooled=True)["p99",] == pytest.approx((1, 10))
+    assert found.verdict is Outcome.UNDECIDED
+
+
+@given(values=st.lists(st.floats(0.5, 2), min_size=4, max_size=40))
+def test_halves_of_few_seeds_do_not_decide_the_interval_of_a_mean(values):
+    """All seeds are in as many halves; the means of these are beyond the interval with many seeds only."""
+    n = len(values)
+    groups = estimates.halves(range(n))
+    assert {len(group) for group in groups} == {n // 2}
+    assert len({sum(seed in group for group in groups) for seed in range(n)}) == 1
+    assert estimates.halves(range(3)) == []
+    mean = math.fsum(values) / n
+    without = [(math.fsum(values) - value) / (n - 1) for value in values]
+    half = [math.fsum(values[seed] for seed in group) / len(group) for group in groups]
+    alone, both = estimates.jackknife(mean, without).interval, estimates.jackknife(mean, without, None, half).interval
+    assert alone is not None
+    assert both == (min(alone[0], *half), max(alone[1], *half))
+    if n <= 6:
+        assert both == pytest.approx(alone)
 
 
 def test_only_differences_may_be_negative():
@@ -409,6 +450,15 @@ def test_json_has_every_verdict_with_all_its_parts(paceline, reproduced):
     assert own["experiments"][0]["verdicts"] == experiment["verdicts"]
 
 
+def test_an_interval_without_bound_is_json_too():
+    """Where queries were open at the end, verdicts.json had Infinity, at which jq and browsers stop."""
+    claim = claims.Claim("x", "a p99", 2.0, up_to=math.inf)
+    found = estimates.Estimate(2.0, (1.5, 2.5))
+    verdict = claims._verdict("H1", claim, found, claim.stretch, Scale.QUICK, (1, 2, 3))
+    told = json.loads(json.dumps(regenerate._verdict_json(verdict)), parse_constant=pytest.fail)
+    assert told["interval"] == [1.5, None]
+
+
 def test_the_scenario_files_repeat_the_runs(paceline, reproduced):
     folder = reproduced / "results/reproduce/tiny/H13"
     files = sorted(folder.glob("scenario-*.toml"))
@@ -717,6 +767,24 @@ def test_a_page_begins_with_its_figures_and_the_claims_that_fail(tmp_path):
         head = page.partition('id="figures"')[0]
         assert ("X1.0: claim 0: 2,500, tolerance ≤ 1" in head) == ("and 2 more" in head) == (len(verdicts) > 1)
         assert "claim 99" not in head
+
+
+def test_figures_of_the_page_before_do_not_stay(tmp_path):
+    """A result whose runs failed had beside its page, which shows none, the figures of another version."""
+    from matplotlib.figure import Figure
+
+    from paceline.reproduce.page import write_experiment
+    from paceline.reproduce.regenerate import Judged
+
+    shown = model.Shown([model.Drawing("x", Figure(), "A figure.")])
+    words = {"id": "X1", "title": "Title", "statement": "Statement.", "source": "source"}
+    one = model.Experiment(**words, plan=lambda _: [], judge=lambda *_: [], show=lambda *_: shown)
+    value = judge.report("X1.v", "a value", None, 1.0)
+    left = []
+    for verdicts, problems in (((value,), ()), ((), ("seed=1: killed",))):
+        write_experiment(Judged(one, Scale.TINY, (), Runs(()), verdicts, problems), tmp_path)
+        left.append({path.name for path in (tmp_path / "figures").iterdir()})
+    assert left == [{"x.png", "x.pdf", "x.svg"}, set()]
 
 
 def test_a_claim_that_holds_in_larger_runs_is_told_so(tmp_path):

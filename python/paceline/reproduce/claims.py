@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 from paceline.formats import format_number
 from paceline.reproduce.judge import Limits, span_of
 from paceline.reproduce.model import Outcome, Scale, Verdict
-from paceline.sweeps.estimates import LEAST_SEEDS, Estimate, Span, counted, estimate, jackknife
+from paceline.sweeps.estimates import LEAST_SEEDS, Estimate, Span, counted, estimate, halves, jackknife
 from paceline.sweeps.points import Runs
 
 Place = tuple[str | float, ...]
@@ -116,18 +116,16 @@ def verdicts(
     """The verdicts of a rule on what is measured of runs, mostly :data:`Values`.
 
     The value is the mean of what the seeds give, each for itself, with their t-interval. Of percentiles it is better
-    ``pooled``: all flows together give the value, leaving out one seed at a time its interval. Of a value that is
-    known only to a bin the interval goes from that of the bin's lower edge to that of its upper one: where a limit lies
-    in the bin, the value cannot decide.
+    ``pooled``: all flows together give the value, leaving out seeds its interval (:func:`jackknife`), so that it must
+    not grow with the number of seeds, as a sum does. Of a value that is known only to a bin the interval goes from that
+    of the bin's lower edge to that of its upper one: where a limit lies in the bin, the value cannot decide.
     """
     seeds = runs.seeds
     whole = rule(measure(runs)) if pooled else []
     points = [len(runs.where(seed=seed)) for seed in seeds]
     lacking = [count < max(points) for count in points]
-    parts = []
-    for seed in seeds if not pooled or len(seeds) > 1 else ():
-        chosen = [run for run in runs if (run.point.seed == seed) != pooled]
-        parts.append(rule(measure(Runs(tuple(chosen)))))
+    parts = [rule(measure(part)) for part in _parts(runs, pooled=pooled)] if not pooled or len(seeds) > 1 else []
+    of_halves = [rule(measure(part)) for part in _halves(runs)] if pooled else []
     found = []
     for i, claim in enumerate(whole or parts[0]):
         own = [part[i] for part in parts]
@@ -136,30 +134,46 @@ def verdicts(
             # Some of the points may have fewer seeds than others: what rests on them is judged by those that they have.
             has = [not (lacks and math.isnan(c.value)) for lacks, c in zip(lacking, own, strict=True)]
             own, judged = list(compress(own, has)), tuple(compress(seeds, has))
-        got = _estimate(claim, own, span_of(claim.limits, claim.most), pooled=pooled)
+        half = [part[i] for part in of_halves]
+        got = _estimate(claim, own, half, span_of(claim.limits, claim.most), pooled=pooled)
         got = counted(got) if claim.count else got
         stretch = max(part[i].stretch for part in (parts or [whole]))
         found.append(_verdict(experiment, claim, got, stretch, scale, judged))
     return found
 
 
-def _estimate(claim: Claim, parts: Sequence[Claim], span: Span | None, *, pooled: bool) -> Estimate:
+def _parts(runs: Runs, *, pooled: bool) -> list[Runs]:
+    """The runs of each seed; ``pooled``: those of all seeds but one."""
+    return [Runs(tuple(run for run in runs if (run.point.seed == seed) != pooled)) for seed in runs.seeds]
+
+
+def _halves(runs: Runs) -> list[Runs]:
+    """The runs of groups of half of the seeds."""
+    return [Runs(tuple(run for run in runs if run.point.seed in group)) for group in halves(runs.seeds)]
+
+
+def _estimate(
+    claim: Claim, parts: Sequence[Claim], of_halves: Sequence[Claim], span: Span | None, *, pooled: bool
+) -> Estimate:
     """The estimate of a claim's value from what the parts of the runs give."""
-    got = _over_seeds(claim.value, [part.value for part in parts], span, pooled=pooled)
+    each, half = ([part.value for part in of] for of in (parts, of_halves))
+    got = _over_seeds(claim.value, each, half, span, pooled=pooled)
     if claim.within is None or got.interval is None:
         return got
     ends = []
     for edge in (0, 1):
-        each = [part.within[edge] for part in parts if part.within is not None]
-        ends.append(_over_seeds(claim.within[edge], each, span, pooled=pooled).interval)
+        each, half = ([part.within[edge] for part in of if part.within is not None] for of in (parts, of_halves))
+        ends.append(_over_seeds(claim.within[edge], each, half, span, pooled=pooled).interval)
     least, most = ends
     # An edge without an interval, as the infinite one of a ratio to a queue of at least 0, leaves the value open.
     return Estimate(got.mean, (least[0], most[1]) if least and most else None)
 
 
-def _over_seeds(whole: float, each: Sequence[float], span: Span | None, *, pooled: bool) -> Estimate:
-    """An estimate from one value per seed; ``pooled``: from the value of all, and those without one seed at a time."""
-    return jackknife(whole, each, span) if pooled else estimate(each, span=span)
+def _over_seeds(
+    whole: float, each: Sequence[float], half: Sequence[float], span: Span | None, *, pooled: bool
+) -> Estimate:
+    """An estimate from one value per seed; ``pooled``: from those of all seeds, of all but one and of half of them."""
+    return jackknife(whole, each, span, half) if pooled else estimate(each, span=span)
 
 
 def told(found: Mapping[Place, tuple[float, float]]) -> str:
@@ -178,13 +192,15 @@ def intervals(
     seeds = runs.seeds
     if len(seeds) < LEAST_SEEDS:
         return {}
-    parts = [measure(Runs(tuple(run for run in runs if (run.point.seed == seed) != pooled))) for seed in seeds]
+    parts = [measure(part) for part in _parts(runs, pooled=pooled)]
+    of_halves = [measure(part) for part in _halves(runs)] if pooled else []
     found = {}
     for place, value in measure(runs).items():
         # Leaving out a seed that a place does not have leaves its value as it is.
         each = [part.get(place, math.nan) for part in parts if pooled or place in part]
         span = (0.0, math.inf if set(shares).isdisjoint(place) else 1.0)
-        got = _over_seeds(value, each, span, pooled=pooled)
+        half = [part.get(place, math.nan) for part in of_halves]
+        got = _over_seeds(value, each, half, span, pooled=pooled)
         if got.interval is not None:
             found[place] = got.interval
     return found
