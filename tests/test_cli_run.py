@@ -1,6 +1,7 @@
 """`paceline run` and `paceline hpcc`: what they hand to the engine, what they print where, how they end."""
 
 import json
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -18,7 +19,7 @@ SUMMARY = {
     "simulated_ps": 12_345_000_000,
     "flows": {"total": 3000, "finished": 2999, "failed": 1, "unfinished": 0},
     "counters": {"data_hops": 5_000_000, "control_hops": 1_000_000, "drops_buffer": 0, "marks": 1234},
-    "machine": {"run_s": 2.0, "hops_per_s": 3_000_000.0, "peak_rss_mib": 118.4},
+    "machine": {"run_s": 2.0, "cpu_s": 2.0, "hops_per_s": 3_000_000.0, "peak_rss_mib": 118.4},
     "load": [
         {"tier": "host->tor", "direction": None, "capacity_bps": 10**12, "offered": 0.3, "carried": 0.2504},
         {"tier": "tor->host", "direction": None, "capacity_bps": 10**12, "offered": 0.0, "carried": 0.01},
@@ -80,6 +81,13 @@ def test_run_has_defaults_and_says_how_it_went(paceline, engine, scenario):
     assert "had no effect: switch.ecn, workloads.0.step (why" in outcome.out
     assert out in outcome.out
     assert "drops" not in outcome.out
+
+
+def test_a_run_of_no_time_does_not_say_how_fast_the_machine_is(paceline, tmp_path):
+    """One of 0.00 s was told to make 0.31 M hops per CPU second: a tick or two of its clock."""
+    (tmp_path / "s.toml").write_text(_native.template("quickstart"))
+    outcome = paceline("run", "s.toml", "--set", "run.stop=1us", "-o", "out")
+    assert re.search(r"packet hops in 0\.0\d s, peak memory", outcome.out)
 
 
 NO_ROOM = """schema = 1

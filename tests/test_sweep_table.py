@@ -285,3 +285,11 @@ def test_datagrams_that_are_lost_are_no_finished_flows(paceline, tmp_path):
     tried = sizing._measured(100_000, results)
     assert (tried.measured, tried.unfinished) == (8, 8)
     assert tried.drops == results.links["drops_buffer"].sum() / results.summary["counters"]["data_packets"]
+
+
+def test_a_point_cannot_have_the_name_of_a_column(tmp_path):
+    """A key called `status` was replaced by that of the run, and the table had one column for both, without a word."""
+    for name in ("status", "seed", "folder", "fct_p99_ps"):
+        runs = pl.sweep([replace(incast(4), key={name: "mine"})], cache=tmp_path, progress="none")
+        with pytest.raises(ValueError, match=f"a key `{name}`, which is a column"):
+            pl.tidy(runs)

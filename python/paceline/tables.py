@@ -27,6 +27,7 @@ from paceline.formats import (
     format_time,
 )
 from paceline.results import Baseline, Results, Side
+from paceline.results.summary import SHORTEST_S
 from paceline.words import tier_text
 
 QS = (50.0, 95.0, 99.0)
@@ -406,10 +407,6 @@ _WHERE_ANY = {
     "drops_credit": "Credits dropped",
     "probes": "Probes",
 }
-
-
-SHORTEST_S = 0.1
-"""CPU time from which a run says how fast the machine is: less is start-up, and a few ticks of its clock."""
 
 
 def _speed(machine: Mapping[str, Any]) -> str:

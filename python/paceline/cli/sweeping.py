@@ -152,8 +152,8 @@ def size_buffers(
     runs, failed = _run_all(made, Store(how.cache), how, "size-buffers")
     found = sizing.curves(runs, limits)
     written = sizing.write(found, folder)
-    print(sizing.answers(found).plain())
     if not how.quiet:
+        print(sizing.answers(found).plain())
         print(sizing.everything(found).plain())
         print(
             "\n".join(

@@ -5,6 +5,9 @@ from typing import Any
 
 from paceline.words import many, readable, simulated, tier_text
 
+SHORTEST_S = 0.1
+"""CPU time from which a run says how fast the machine is: less is start-up, and a few ticks of its clock."""
+
 _NOTABLE = {
     "drops_buffer": ("drop in buffers", "drops in buffers"),
     "drops_wire": ("drop on wires", "drops on wires"),
@@ -97,11 +100,8 @@ def _speed(summary: dict[str, Any]) -> list[str]:
     if not machine:
         return []
     hops = counters.get("data_hops", 0) + counters.get("control_hops", 0)
-    pace = machine["hops_per_s"] / 1e6
-    return [
-        f"{hops:,} packet hops in {machine['run_s']:.2f} s ({pace:.2f} M hops per CPU second), "
-        f"peak memory {machine['peak_rss_mib']:.0f} MiB"
-    ]
+    pace = f" ({machine['hops_per_s'] / 1e6:.2f} M hops per CPU second)" if machine["cpu_s"] >= SHORTEST_S else ""
+    return [f"{hops:,} packet hops in {machine['run_s']:.2f} s{pace}, peak memory {machine['peak_rss_mib']:.0f} MiB"]
 
 
 def warnings(summary: dict[str, Any]) -> list[str]:

@@ -40,7 +40,8 @@ def tidy(runs: Runs, group: str | None = None) -> list[dict[str, Any]]:
     the longest run time and the largest slowdown. A run whose folder is not there has ``status`` "failed" and nothing
     else. All rows have the same columns.
 
-    Raises :class:`ValueError` for a group that a run does not have.
+    Raises :class:`ValueError` for a group that a run does not have, and for points whose keys have the name of one of
+    these columns.
     """
     # One after the other: each holds files open, and sweeps have thousands.
     sides = (run.results().default_side() for run in runs if run.folder.is_dir())
@@ -51,11 +52,16 @@ def tidy(runs: Runs, group: str | None = None) -> list[dict[str, Any]]:
 
 
 def _row(run: Run, group: str | None, side: Side) -> dict[str, Any]:
-    if not run.folder.is_dir():
-        return {**run.point.key, "seed": run.point.seed, "status": "failed"}
+    found = _found(run, group, side) if run.folder.is_dir() else {"seed": run.point.seed, "status": "failed"}
+    taken = [name for name in run.point.key if name in found]
+    if taken:
+        raise ValueError(f"points have a key `{taken[0]}`, which is a column of what was found; allowed: another name")
+    return {**run.point.key, **found}
+
+
+def _found(run: Run, group: str | None, side: Side) -> dict[str, Any]:
     results = run.results() if group is None else run.results().of_group(group)
-    row: dict[str, Any] = {**run.point.key, "seed": run.point.seed, "status": results.status}
-    row["simulated_ps"] = results.simulated_ps
+    row: dict[str, Any] = {"seed": run.point.seed, "status": results.status, "simulated_ps": results.simulated_ps}
     flows = results.summary["flows"]
     if side == "receiver":
         counts = results.flow_counts(side)
