@@ -59,6 +59,18 @@ _OTHERS = ("other_racks", "load_20", "queries_10", "queries_20")
 """Variants that are not told apart here."""
 
 
+@pytest.mark.parametrize("senders", sorted({kind.senders for kind in hotspot.KINDS.values()} | {roundtrips.CROWD}))
+def test_no_two_flows_of_a_hot_spot_begin_at_once_and_seeds_have_orders_of_their_own(senders: int) -> None:
+    """With seed 3 all seven began at one instant, a synchronised incast among seeds that begin within a millisecond."""
+    orders = [tuple(setup.turn(h, senders, seed) for h in range(senders)) for seed in range(1, 6)]
+    assert all(sorted(order) == list(range(senders)) for order in orders)
+    if senders > 4:
+        assert len({*orders}) >= min(len(orders), senders // 2)
+    point = hotspot.point(Crowd("short_7", "base", "new_reno"), Scale.TINY, 3)
+    (flows,) = point.scenario.workloads
+    assert len({row.start for row in flows.rows}) == 7
+
+
 def test_hot_spots_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:
     values: dict[Place, float] = {}
     off, on = ("short_7", "base", "new_reno", 0.0), ("short_7", "base", "new_reno", 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, islice
 from typing import Any, Final, Literal
 
 from paceline.scenario import (
@@ -59,6 +60,17 @@ ROUND_TRIP_US: Final = 75
 def endless(stop_us: int, flows: int) -> str:
     """Size of a flow that does not end: four fair shares of what a link carries in the whole run."""
     return f"{round(LINE_BPS / 8 * stop_us / 1e6 * min(4 / flows, 1))}B"
+
+
+def turn(sender: int, senders: int, seed: int) -> int:
+    """Which of the senders begins when, from 0: another order for each seed, in which each has a turn of its own."""
+    factors = (n for n in count(3, 2) if math.gcd(n, senders) == 1)
+    return sender * next(islice(factors, seed - 1, None)) % senders
+
+
+def begins(sender: int, senders: int, seed: int) -> str:
+    """Start of a sender's flow: one after the other within the first ms, in another order for each seed."""
+    return f"{turn(sender, senders, seed) * (1_000_000 // senders) + 37 * seed}ns"
 
 
 RTO_US: Final = 22_000

@@ -31,6 +31,7 @@ from paceline.experiments.cee.setup import (
     UDP_RATE,
     XOFF,
     XON,
+    begins,
     endless,
     many_to_one,
     run_title,
@@ -119,12 +120,6 @@ class Crowd(Case):
         return f"{_named(KINDS[self.kind])}, {run_title(self.cell, self.scheme, self.pfc, TITLES)}"
 
 
-def _begins(sender: int, senders: int, seed: int) -> int:
-    """Start of a sender's flow, ns: within the first ms, in another order for each seed."""
-    step = 1_000_000 // senders
-    return (sender * (2 * seed + 1) % senders) * step + 37 * seed
-
-
 def _in_racks(sender: int, far: int) -> int:
     """The host of a sender: the first ``far`` are each the first of a rack, the others beside the receiver."""
     return 8 * (sender + 1) if sender < far else sender - far + 1
@@ -145,9 +140,9 @@ def point(case: Crowd, scale: Scale, seed: int) -> Point:
     size = f"{_FINITE[scale]}B" if k.ends else endless(stop, k.senders)
     rows = []
     for h in range(0 if k.alone else k.senders):
-        start = late_us(scale) * 1000 if k.late and h == k.senders - 1 else _begins(h, k.senders, seed)
+        start = f"{late_us(scale)}us" if k.late and h == k.senders - 1 else begins(h, k.senders, seed)
         ends = (_in_racks(h, k.far), 0) if k.far else (h, k.senders + k.ping)
-        rows.append(FlowRow(start=f"{start}ns", src=ends[0], dst=ends[1], bytes=size))
+        rows.append(FlowRow(start=start, src=ends[0], dst=ends[1], bytes=size))
     tcp, udp = rows[: len(rows) - k.udp], rows[len(rows) - k.udp :]
     workloads: list[Any] = [Flows(scheme="tcp", rows=tcp)] if tcp else []
     if udp:

@@ -21,11 +21,13 @@ from paceline.experiments.cee.setup import (
     SCHEMES,
     STACK_US,
     TITLES,
+    begins,
     endless,
     host,
     many_to_one,
     pfc_title,
     switch,
+    turn,
 )
 from paceline.reproduce.claims import Place, Values, at
 from paceline.reproduce.model import Scale
@@ -115,7 +117,9 @@ def bursts(case: Bursts, scale: Scale, seed: int) -> Point:
     """One run."""
     size, period = BURST_BYTES[scale], BURST_US[scale]
     rows = [
-        FlowRow(start=f"{b * period * 1000 + 37 * seed + 211 * h}ns", src=h, dst=CROWD, bytes=f"{size}B")
+        FlowRow(
+            start=f"{b * period * 1000 + 37 * seed + 211 * turn(h, CROWD, seed)}ns", src=h, dst=CROWD, bytes=f"{size}B"
+        )
         for b in range(BURSTS)
         for h in range(CROWD)
     ]
@@ -138,7 +142,7 @@ def distant(case: Distant, scale: Scale, seed: int) -> Point:
     adapter = Adapter(enabled=True, tx_delay=f"{9.5 + more:g}us")
     stop = _GREEDY_US[scale] * (5 if scale is Scale.TINY else 1)
     size = endless(stop, CROWD)
-    rows = [FlowRow(start=f"{h * 31_250 + 37 * seed}ns", src=h, dst=CROWD, bytes=size) for h in range(CROWD)]
+    rows = [FlowRow(start=begins(h, CROWD, seed), src=h, dst=CROWD, bytes=size) for h in range(CROWD)]
     run = many_to_one(
         f"rtt{case.rtt}-{case.cell}-{case.scheme}",
         case.cell,
@@ -164,7 +168,8 @@ def mixed(case: Mixed, scale: Scale, seed: int) -> Point:
     ends = case.kind == "mixed_ends"
     stop = _GREEDY_US[scale] * (20 if ends else 1)
     size = f"{_ENDS[scale]}B" if ends else endless(stop, 2 * NEAR)
-    rows = [FlowRow(start=f"{h * 125_000 + 37 * seed}ns", src=h, dst=2 * NEAR, bytes=size) for h in range(2 * NEAR)]
+    # Otherwise the same of the near ones would begin first for every seed.
+    rows = [FlowRow(start=begins(h + seed, 2 * NEAR, seed), src=h, dst=2 * NEAR, bytes=size) for h in range(2 * NEAR)]
     run = Scenario(
         name=f"{case.kind.replace('_', '-')}-{case.cell}-{case.scheme}",
         topology=GraphTopology(hosts=hosts, switches=["s"], links=links),
