@@ -414,10 +414,10 @@ class ExpressPassHost(Host):
             self.say_stop(state)
             self.set(state, self.settings["retransmit_timeout"])
         else:
-            self.star.tally("timeouts")
             state.state, state.fresh, state.asked_at = "asking", False, self.star.now
             # A probe that goes again at this instant takes the request along.
             if not (self.settings["request_in_probe"] and state.probe_at == due):
+                self.star.tally("timeouts")
                 self.control("request", message, message.dst, state.first_new(), state.remaining())
             self.set(state, self.settings["retransmit_timeout"])
         self.wake(due)

@@ -91,6 +91,8 @@ class FreeBsdServer(Server):
 class FreeBsdClient(Client):
     """Without SACK. `IN_CONGRECOVERY` is ``slowed``, `IN_FASTRECOVERY` is ``recovering``."""
 
+    CWR_WITH_ANY = True
+
     def __init__(self, flow: Flow, host: Host) -> None:
         super().__init__(flow, host)
         self.control = FreeBsdNewReno(self)

@@ -296,6 +296,9 @@ def merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
 class Client(End):
     """Sends: RFC 5681 with RFC 6582 (no SACK) or RFC 6675 (SACK), RFC 9937 (PRR), RFC 3168 (ECN)."""
 
+    CWR_WITH_ANY = False
+    """The next segment tells of a reduction, not the next with new data."""
+
     def __init__(self, flow: Flow, host: Host) -> None:
         super().__init__(flow, host)
         self.established = self.syn_again = False
@@ -395,8 +398,9 @@ class Client(End):
         self.nxt = max(self.nxt, seq + length)
         self.prr_out, self.allowance = self.prr_out + length, self.allowance - length
         new = self.rules.ecn and not again
-        self.put(seq=seq, length=length, again=again, ect=new, cwr=new and self.cwr)
-        self.cwr &= not new
+        cwr = self.cwr and (new or self.CWR_WITH_ANY)
+        self.put(seq=seq, length=length, again=again, ect=new, cwr=cwr)
+        self.cwr &= not cwr
         if not self.timer.due:
             self.timer.set(self.net.now + self.estimator.rto)
 

@@ -2,10 +2,13 @@
 //!
 //! 80 % of the window is kept on a loss where RFC 9438 keeps 70 %, but ssthresh halves the first time. Once per window of
 //! acknowledged bytes the window becomes what the line of the Reno-friendly region says, also where that is less, or the curve
-//! where that is above. Line and curve begin at the last reduction's end, or the last timeout: a timeout halves ssthresh as
-//! `NewReno` does and keeps maximum and curve. Before the first reduction they begin with the connection, at its initial window,
+//! where that is above. Line and curve begin at a fast recovery's end, a mark or a timeout: a timeout halves ssthresh as
+//! `NewReno` does and keeps maximum and curve. What is reckoned when a reduction is over (fast convergence, the mean round trip,
+//! how long the curve takes to the maximum) is so after fast recoveries alone: a mark, whose reduction ends without one
+//! (`cc_post_recovery` is called in `IN_FASTRECOVERY`), sets a new maximum and leaves the rest, so that the curve, before the first
+//! loss, is back at that maximum at once. Before the first reduction they begin with the connection, at its initial window,
 //! which what is reached in congestion avoidance replaces (it matters with an inherited ssthresh). Round-trip times are averaged
-//! between reductions; until there are eight samples the rules are `NewReno`'s. With [`Form::Freebsd2011Anew`] a timeout sets the maximum
+//! between fast recoveries; until there are eight samples the rules are `NewReno`'s. With [`Form::Freebsd2011Anew`] a timeout sets the maximum
 //! and begins the curve as a loss does (converged-Ethernet facts, section 6.6, against that kernel's source).
 //!
 //! *Deviations:* line and curve are exact, where that kernel's 32 bits overflow after some 75 ticks in the line (its tick was 1 ms)
@@ -25,22 +28,20 @@ pub struct CubicFreebsd {
     window: Window,
     /// Round-trip samples of the connection.
     samples: u32,
-    /// Smoothed round-trip times since the last reduction: how many, and their sum, ps.
+    /// Smoothed round-trip times since the last fast recovery: how many, and their sum, ps.
     acks: u32,
     sum: u64,
-    /// Their mean between the two reductions before, ps; the first trusted one before any; 0 before that.
+    /// Their mean between the two fast recoveries before, ps; the first trusted one before any; 0 before that.
     mean: u64,
     /// Start of line and curve.
     since: Time,
-    /// The window at the last reduction, less by fast convergence once that is over; and at the one before. Bytes.
+    /// The window at the last reduction, less by fast convergence after a fast recovery; and at the one before. Bytes.
     max: u32,
     previous: u32,
-    /// Seconds from `since` to `max`.
+    /// Seconds from `since` to `max`, by the last fast recovery; 0 before one.
     k: f64,
     /// There was a reduction.
     reduced: bool,
-    /// The last reduction is not over: its round trip, or fast recovery.
-    reducing: bool,
 }
 
 impl CubicFreebsd {
@@ -57,7 +58,6 @@ impl CubicFreebsd {
             previous: 0,
             k: 0.0,
             reduced: false,
-            reducing: false,
         }
     }
 
@@ -82,13 +82,12 @@ impl CubicFreebsd {
     fn begin(&mut self, p: &Params) -> u64 {
         let share = if self.reduced { p.beta } else { 0.5 };
         (self.previous, self.max) = (self.max, self.window.cwnd);
-        (self.reduced, self.reducing) = (true, true);
+        self.reduced = true;
         (f64::from(self.window.cwnd) * share + 0.5) as u64
     }
 
-    /// The reduction is over.
+    /// A fast recovery is over.
     fn end(&mut self, ctx: &FlowContext, p: &Params) {
-        self.reducing = false;
         if self.max < self.previous {
             self.max = (f64::from(self.max) * p.fast_convergence) as u32;
         }
@@ -117,12 +116,7 @@ impl CongestionControl for CubicFreebsd {
             }
         }
         if ack.marked {
-            // The last of these ends the reduction.
-            self.since = ack.now;
             return;
-        }
-        if self.reducing {
-            self.end(ctx, p);
         }
         if !ack.may_grow {
             return;
@@ -145,7 +139,6 @@ impl CongestionControl for CubicFreebsd {
             }
             // The first may be none; only the next counts.
             self.reduced |= self.window.timed_out;
-            self.reducing = false;
             self.since = now;
             self.window.timeout(ctx, u64::from(self.window.cwnd / 2 / ctx.mtu * ctx.mtu));
         } else {

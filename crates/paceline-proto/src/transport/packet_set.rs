@@ -4,8 +4,9 @@
 //! that nothing is allocated per packet.
 
 /// A set whose members would lie further apart than this many packets refuses the newcomer. At 400 Gb/s and 1.5 kB these
-/// are 126 ms of traffic; the limit keeps a header with an absurd number from claiming memory (512 KiB at most).
-pub const MAX_SPAN: u32 = 1 << 22;
+/// are 2 s of traffic, and half of them, what may lie beyond a first hole, 50 GB; the limit keeps a header with an absurd number from
+/// claiming memory (8 MiB at most).
+pub const MAX_SPAN: u32 = 1 << 26;
 
 /// A set of packet numbers.
 #[derive(Clone, Debug, Default)]

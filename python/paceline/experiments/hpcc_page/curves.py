@@ -56,7 +56,10 @@ class CurveId:
 
 @dataclass(frozen=True)
 class Span:
-    """Flows of sizes above ``above`` and up to ``up_to`` bytes: the bins that lie in it as a whole."""
+    """Flows of sizes above ``above`` and up to ``up_to`` bytes, by bins: those whose upper edge lies in it.
+
+    The first bin of long flows begins below: of Hadoop at 877.5 KB for 1 MB, of WebSearch at 5.71 MB for 6 MB.
+    """
 
     title: str
     above: float = 0.0

@@ -332,11 +332,11 @@ impl Sender {
         self.timer_at = later(now, p.retransmit_timeout);
         match self.state {
             State::Requesting | State::Receiving => {
-                self.counters.timeouts += 1;
                 self.state = State::Requesting;
                 (self.fresh, self.request_at) = (false, now);
-                // A probe about to go (again) takes the request along.
+                // A probe about to go (again) takes the request along: one packet, and one timeout.
                 if !(p.request_in_probe && self.board.owes_probe()) {
+                    self.counters.timeouts += 1;
                     self.pending |= SEND_REQUEST;
                 }
             }

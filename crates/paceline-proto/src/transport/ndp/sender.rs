@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::params::{DOUBLINGS, Params};
-use crate::rng::{below, hash3};
+use crate::rng::hash3;
 use crate::transport::in_flight::InFlight;
 use crate::transport::message::{AGAIN, Counters, Header, Kind, LAST, Message, PULLS, UNSCHEDULED};
 use crate::transport::packet_set::Received;
@@ -138,10 +138,7 @@ impl Senders {
         (m.live, m.peer, m.bytes) = (true, message.peer, message.bytes);
         (m.allowance, m.pulled, m.answered, m.waits, m.recent, m.recent_acks) = (0, 0, 0, 0, 0, 0);
         (m.unasked, m.active, m.probe_at, m.verdict_at) = (false, now, now, Time::NEVER);
-        let rto = params.rto.0;
-        let width = (u128::from(rto) * u128::from(params.rto_jitter.min(100)) / 100).min(u128::from(u32::MAX)) as u32;
-        let drawn = u64::from(below(hash3(key, message.id, 0), width.saturating_mul(2).saturating_add(1)));
-        m.rto = if width == 0 { rto.max(1) } else { (rto - u64::from(width)).saturating_add(drawn).max(1) };
+        m.rto = around(params.rto.0, params.rto_jitter, hash3(key, message.id, 0));
         self.review(params, slot);
     }
 
@@ -349,5 +346,30 @@ impl Senders {
         // Pulls come only for what arrives: start again with one packet.
         m.allowance = m.allowance.max(1);
         m.active = now;
+    }
+}
+
+/// A timeout up to so many percent below or above `rto`, ps, from 64 random bits; 1 ps at least.
+fn around(rto: u64, percent: u32, bits: u64) -> u64 {
+    let width = (u128::from(rto) * u128::from(percent.min(100)) / 100).min(u128::from(u64::MAX / 2));
+    // In 128 bits: a width of 2 ms is all that 32 bits hold of picoseconds, there and back.
+    let drawn = (u128::from(bits) * (2 * width + 1)) >> 64;
+    u64::try_from(u128::from(rto) - width + drawn).unwrap_or(u64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::around;
+    use crate::units::MS;
+
+    /// Timeouts of 50 ms, the authors' own, lay between 45.7 and 50 ms with 25 %.
+    #[test]
+    fn timeouts_lie_around_their_mean() {
+        let ends = |rto, percent| (around(rto, percent, 0), around(rto, percent, u64::MAX));
+        assert_eq!(ends(50 * MS, 25), (37_500_000_000, 62_500_000_000));
+        assert_eq!(around(50 * MS, 25, 1 << 63), 50 * MS);
+        assert_eq!(ends(MS, 0), (MS, MS));
+        assert_eq!(ends(0, 100), (1, 1));
+        assert_eq!(ends(u64::MAX, 100), (u64::MAX / 2 + 1, u64::MAX - 1));
     }
 }

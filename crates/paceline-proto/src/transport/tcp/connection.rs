@@ -240,7 +240,8 @@ impl Connection {
             State::Listen => self.on_syn(cx, segment),
             State::SynSent => self.on_syn_ack(cx, now, segment, &mut outcome),
             State::SynReceived if segment.flags.has(Flags::SYN) => {
-                // Our answer was lost.
+                // Our answer was lost. The next one echoes when this SYN was sent.
+                self.rx.on_timestamp(segment);
                 self.tx.nxt = self.tx.una;
                 return outcome;
             }

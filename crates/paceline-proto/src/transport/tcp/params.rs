@@ -177,7 +177,7 @@ pub struct Params {
     /// Marks are answered as by FreeBSD without SACK. A reduction moves `NewReno`'s "recover", so that losses of the same window wait
     /// for the timer; by RFC 6582 only losses and timeouts move it. The window stays as it is until that window of data is
     /// acknowledged. A timeout is told to nobody, and an echo that goes on after it reduces once more; by RFC 3168 a window of data
-    /// reduces once.
+    /// reduces once. CWR leaves with the next segment, whatever it is; by RFC 3168 with new data.
     pub freebsd_ecn: bool,
     /// Duplicate ACKs that mean a loss, 1 and up. RFC 5681: 3.
     pub dup_thresh: u32,

@@ -64,6 +64,16 @@ impl Receiver {
         self.ts_recent = segment.timestamps.map(|t| t.value);
     }
 
+    /// What the next segment echoes (RFC 7323, section 4.3): the timestamp of the earliest segment not yet acknowledged, or of the last
+    /// that moved the left edge; of SYNs the last.
+    pub fn on_timestamp(&mut self, segment: &Segment) {
+        let Some(t) = segment.timestamps else { return };
+        let newer = self.ts_recent.is_none_or(|recent| t.value.wrapping_sub(recent) < 1 << 31);
+        if newer && expand(segment.seq, self.rcv_nxt) <= self.last_ack_sent {
+            self.ts_recent = Some(t.value);
+        }
+    }
+
     /// Whether everything up to and including the peer's FIN has arrived.
     pub fn finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.rcv_nxt > fin)
@@ -78,20 +88,14 @@ impl Receiver {
     pub fn on_data(&mut self, now: Time, segment: &Segment, params: &Params, mss: u32, ecn: bool) -> u64 {
         let start = expand(segment.seq, self.rcv_nxt);
         let end = start + u64::from(segment.len);
-        if let Some(t) = segment.timestamps {
-            // RFC 7323, section 4.3: the earliest segment not yet acknowledged, or the last that moved the left edge.
-            let newer = self.ts_recent.is_none_or(|recent| t.value.wrapping_sub(recent) < 1 << 31);
-            if newer && start <= self.last_ack_sent {
-                self.ts_recent = Some(t.value);
-            }
+        self.on_timestamp(segment);
+        if ecn {
+            // RFC 3168, section 6.1.3: CWR ends the echo, unless this very packet is marked.
+            self.echo_ce = self.echo_ce && !segment.flags.has(Flags::CWR) || segment.flags.has(Flags::CE);
         }
         let fin = segment.flags.has(Flags::FIN);
         if segment.len == 0 && !fin {
             return 0;
-        }
-        if ecn {
-            // RFC 3168, section 6.1.3: CWR ends the echo, unless this very packet is marked.
-            self.echo_ce = self.echo_ce && !segment.flags.has(Flags::CWR) || segment.flags.has(Flags::CE);
         }
         let (had_gap, before) = (!self.above.is_empty(), self.rcv_nxt);
         // Data beyond the announced window are cut off; the FIN with them.

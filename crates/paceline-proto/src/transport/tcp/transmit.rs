@@ -1,5 +1,7 @@
 //! What leaves next.
 
+use std::mem::take;
+
 use crate::cc::CongestionControl;
 use crate::units::{Duration, S, Time};
 
@@ -92,6 +94,7 @@ impl Connection {
         }
         let mut segment = self.blank(cx, now);
         segment.seq = self.tx.nxt as u32;
+        segment.flags = Flags::CWR.when(cx.tcp.freebsd_ecn && take(&mut self.recovery.cwr));
         self.rx.acknowledge(&mut segment, self.sack);
         self.timers.clear(Timer::DelayedAck);
         Some(segment)
@@ -250,7 +253,8 @@ impl Connection {
         segment.len = payload as u32;
         // ECT on new data only (RFC 3168, section 6.1.5), not on probes of a window (6.1.6).
         let ect = self.ecn && payload > 0 && !again && why == Why::Window;
-        let cwr = self.recovery.cwr && !again && payload > 0;
+        // With new data (RFC 3168, section 6.1.2); from FreeBSD with whatever leaves next.
+        let cwr = self.recovery.cwr && (cx.tcp.freebsd_ecn || !again && payload > 0);
         segment.flags = Flags::FIN.when(fin)
             | Flags::PSH.when(self.tx.message_ends_in(start, end.min(self.tx.end)))
             | Flags::ECT.when(ect)

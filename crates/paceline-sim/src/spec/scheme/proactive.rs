@@ -379,7 +379,12 @@ impl Homa {
     /// The split of the levels, with so many bytes of payload sent unasked.
     fn cutoffs(&self, facts: &Facts, unasked: u64, sizes: Sizes, overhead: u32) -> Cutoffs {
         let levels = self.levels as u8;
-        let own = if let AutoCount::Count(n) = self.unscheduled_levels { Some(n as u8) } else { None };
+        let own = match self.unscheduled_levels {
+            AutoCount::Count(n) => Some(n as u8),
+            // Nothing but probes is unscheduled then: the least there can be.
+            AutoCount::Auto if self.first_rtt == FirstRtt::Wait => Some(1),
+            AutoCount::Auto => None,
+        };
         split(&facts.lengths, unasked, levels, own, Count::Wire(sizes, overhead))
     }
 }

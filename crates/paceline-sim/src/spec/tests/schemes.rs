@@ -323,6 +323,17 @@ fn short_messages_of_a_flow_table_overtake_long_ones_over_homa() {
     assert!(apart * 3 < together, "{apart} ps, {together} ps");
 }
 
+/// Where senders wait for their grants nothing but probes is unscheduled, which left data one level of eight and one message granted.
+#[test]
+fn levels_of_homa_without_bursts_are_for_what_is_granted() {
+    let rows = "[[workloads]]\nkind = 'permutation'\nsizes = '30KB'\n";
+    let text = homa_star(rows);
+    let of = |sets: &[&str]| crate::run::check(&with(&text, sets).unwrap()).unwrap().priorities.unwrap().unscheduled;
+    assert_eq!(of(&[]), 7);
+    assert_eq!(of(&["schemes.s.first_rtt=wait"]), 1);
+    assert_eq!(of(&["schemes.s.first_rtt=wait", "schemes.s.unscheduled_levels=3"]), 3);
+}
+
 /// A lowest window is a lowest window where packets are paced, too: at HPCC's rate for it, far below, it would never be used.
 #[test]
 fn the_lowest_window_holds_with_pacing() {

@@ -255,7 +255,7 @@ EXPERIMENTS = (
     _experiment(
         22,
         "The host's timers, clock and caches",
-        "FreeBSD's own first timeout of 3 s, slop and clock make completion times far longer.",
+        "FreeBSD's own first timeout of 3 s, slop and clock make completion times longer.",
         rules.knob_rule,
         _plan(*(QueryCase("base", "new_reno", knob=knob) for knob in KNOBS)),
     ),

@@ -269,7 +269,7 @@ def burst_rule(values: Values) -> list[Claim]:
 def knob_rule(values: Values) -> list[Claim]:
     """E22: what FreeBSD's own settings cost."""
     found = []
-    limits = dict.fromkeys(("rto_initial_3s", "slop_200ms", "stock"), judge.above(1))
+    limits = dict.fromkeys(("rto_initial_3s", "slop_200ms", "clock_1ms", "stock"), judge.above(1))
     study = QueryCase("base", "new_reno")
     for knob, title in KNOB_TITLES.items():
         own = replace(study, knob=knob)

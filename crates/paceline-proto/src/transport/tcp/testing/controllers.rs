@@ -127,6 +127,30 @@ fn cubic_of_2011_keeps_four_fifths() {
     assert_eq!(cwnd(&ctx, &c), before * 8 / 10);
 }
 
+/// The reduction of a mark ends without a fast recovery: the kernel does not reckon then how long the curve takes to the maximum, so
+/// that before the first loss the window is back at it at once. After a loss it takes the curve that was known before the mark.
+#[test]
+fn cubic_of_2011_takes_no_new_curve_from_a_mark() {
+    let (ctx, mut c) = begin(Control::Cubic(cubic::Params::freebsd2011()), 100);
+    let (mut una, rtt) = (1, Duration(S / 1000));
+    let now = rounds(&ctx, &mut c, Time(0), rtt, 1, &mut una);
+    let max = cwnd(&ctx, &c);
+    c.on_ecn(&ctx, now, max);
+    assert_eq!((cwnd(&ctx, &c), c.ssthresh()), (max / 2, max / 2));
+    // In slow start, as cwnd is ssthresh; then the curve, which is at its maximum.
+    let now = rounds(&ctx, &mut c, now, rtt, 3, &mut una);
+    assert!((max..max + MSS).contains(&cwnd(&ctx, &c)), "{} and not {max}", cwnd(&ctx, &c));
+    c.on_loss(&ctx, now, Loss::DupAcks, max);
+    c.on_recovered(&ctx, now, u64::MAX);
+    let now = rounds(&ctx, &mut c, now, rtt, 30, &mut una);
+    let before = cwnd(&ctx, &c);
+    c.on_ecn(&ctx, now, before);
+    assert_eq!(cwnd(&ctx, &c), before * 8 / 10);
+    rounds(&ctx, &mut c, now, rtt, 30, &mut una);
+    let grown = cwnd(&ctx, &c) - before * 8 / 10;
+    assert!((9_000..=11_000).contains(&grown), "30 / 3 segments, not {grown}");
+}
+
 /// A timeout of the 2011 form halves ssthresh and keeps the maximum: slow start to half of the window, and from there at once to what
 /// the line from 80 % of the maximum says by then. Where it begins anew the maximum is the window that timed out, less by fast convergence: a
 /// connection of the kernel's kind jumps back to the window of before.

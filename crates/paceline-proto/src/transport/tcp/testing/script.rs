@@ -211,7 +211,8 @@ fn matches(w: &Words, s: &Segment) -> bool {
 fn begin(line: &str, (tcp, cc, ssthresh): (Params, FlowContext, Option<u64>)) -> Run {
     let rtt = line.split_once("rtt=").map_or(Duration(0), |(_, t)| time(t));
     let cx = Context { tcp: &tcp, cc: &cc };
-    let mut end = if line.starts_with("accept") { Connection::listen(cx) } else { Connection::connect(cx) };
+    let passive = ["accept", "listen"].iter().any(|w| line.starts_with(w));
+    let mut end = if passive { Connection::listen(cx) } else { Connection::connect(cx) };
     // A threshold to start from is what the cache is for.
     end.recall(ssthresh.map(|bytes| super::super::CacheEntry {
         srtt: Duration(0),
@@ -221,7 +222,7 @@ fn begin(line: &str, (tcp, cc, ssthresh): (Params, FlowContext, Option<u64>)) ->
     }));
     let zero = Time(0);
     let mut run = Run { tcp, cc, end, zero, now: zero, sent: VecDeque::new(), peer_ack: 0, peer_window: PEER_WINDOW };
-    if line.starts_with("connect") {
+    if line.starts_with("connect") || line.starts_with("listen") {
         run.drain();
         return run;
     }
@@ -257,10 +258,14 @@ fn play(name: &str, text: &str) {
         let place = format!("{name}:{}: {line}", number + 1);
         if let Some(rest) = line.strip_prefix("params") {
             settings_line = rest;
-        } else if ["open", "accept", "connect"].iter().any(|w| line.starts_with(w)) {
+        } else if ["open", "accept", "connect", "listen"].iter().any(|w| line.starts_with(w)) {
             run = Some(begin(line, settings(settings_line)));
         } else if !line.is_empty() {
-            step(run.as_mut().unwrap_or_else(|| panic!("{place}: no open, accept or connect before")), line, &place);
+            step(
+                run.as_mut().unwrap_or_else(|| panic!("{place}: no open, accept, connect or listen before")),
+                line,
+                &place,
+            );
         }
     }
     let run = run.unwrap_or_else(|| panic!("{name}: empty"));
@@ -316,12 +321,14 @@ fn received(run: &mut Run, w: &Words) -> Segment {
     run.peer_ack = w.ack.unwrap_or(run.peer_ack);
     run.peer_window = w.window.unwrap_or(run.peer_window);
     let echo = w.echo.map(|t| run.ticks(run.zero + t)).or(w.ecr);
+    // A SYN to an end that waits for one acknowledges nothing yet.
+    let opens = w.flags.has(Flags::SYN) && matches!(run.end.state(), State::Listen | State::SynReceived);
     let mut segment = Segment {
         seq: position(w.offset.unwrap_or(0)) as u32,
         len: w.len,
         ack: position(run.peer_ack) as u32,
         window: run.peer_window,
-        flags: w.flags | Flags::ACK,
+        flags: w.flags | Flags::ACK.when(!opens),
         timestamps: (w.ts.is_some() || echo.is_some())
             .then(|| Timestamps { value: w.ts.unwrap_or(1), echo: echo.unwrap_or(0) }),
         ..Segment::default()
@@ -391,6 +398,7 @@ scripts!(
     sack_timeout_in_recovery,
     sack_two_losses,
     slow_start,
+    syn_again,
     syn_freebsd,
     syn_rfc6298,
     timestamps,
