@@ -156,7 +156,7 @@ def test_any_executor_gives_the_same_results(tmp_path):
 
 
 def test_a_wrong_point_is_told_before_anything_runs(tmp_path):
-    wrong = pl.Point(scenario=incast(4).scenario, key={"eta": "wrong"}, overrides=("schemes.hpcc.eta=2",))
+    wrong = pl.Point(scenario=incast(4).scenario, key={"eta": "wrong"}, overrides=("schemes.hpcc.eta=20",))
     with pytest.raises(pl.InputError, match="eta") as told:
         pl.sweep([incast(8), wrong], cache=tmp_path / "cache", progress="none")
     assert "eta=wrong" in told.value.__notes__[0]
@@ -415,9 +415,9 @@ def test_a_field_of_a_table_that_is_set_may_vary(paceline, tmp_path):
         (("sweep", "--set", "switch.ecn.k_max=3 parsecs"), "--set switch.ecn.k_max=3 parsecs"),
         (("sweep", "--vary", f"name={'x' * 200},y"), f"--vary name={'x' * 200}"),
         (("size-buffers", "--buffers", "1MB,9999GB"), "--buffers 9999GB"),
-        (("size-buffers", "--buffers", "1MB,2MB", "--vary", "schemes.hpcc.eta=0.9,2"), "--vary schemes.hpcc.eta=2"),
+        (("size-buffers", "--buffers", "1MB,2MB", "--vary", "schemes.hpcc.eta=0.9,20"), "--vary schemes.hpcc.eta=20"),
         (("size-buffers", "--set", "switch.buffer=9999GB"), "--set switch.buffer=9999GB"),
-        (("size-buffers", "--vary", "schemes.hpcc.eta=0.9,2"), "--vary schemes.hpcc.eta=2"),
+        (("size-buffers", "--vary", "schemes.hpcc.eta=0.9,20"), "--vary schemes.hpcc.eta=20"),
     ],
 )
 def test_an_error_in_a_sweep_names_the_option_that_was_typed(paceline, tmp_path, arguments, file):
@@ -450,9 +450,9 @@ def test_a_list_that_is_none_is_told_by_its_option(paceline, tmp_path, arguments
 def test_an_error_in_a_sweep_names_the_point(paceline, tmp_path):
     """All points come from one file and line: which values were wrong was left to guess."""
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
-    outcome = paceline("sweep", "s.toml", "--vary", "workloads.0.senders=4", "--vary", "schemes.hpcc.eta=0.9,2")
+    outcome = paceline("sweep", "s.toml", "--vary", "workloads.0.senders=4", "--vary", "schemes.hpcc.eta=0.9,20")
     assert outcome.code == 2
-    assert "in the point workloads.0.senders=4, schemes.hpcc.eta=2" in outcome.err
+    assert "in the point workloads.0.senders=4, schemes.hpcc.eta=20" in outcome.err
 
 
 def test_a_case_may_set_a_field_of_a_table_that_is_set(tmp_path):

@@ -2844,7 +2844,8 @@ class Hpcc(Section):
 
     eta: float = 0.95
     """Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
-    Range (0, 1]. Source: HPCC, sec. 5.1 (0.95); the project page uses 0.99.
+    Above 1 a queue is kept. Range (0, 10]. Source: HPCC, sec. 5.1 (0.95); the project page uses
+    0.99, and 1.5.
     """
 
     max_stage: int = 0
@@ -2905,7 +2906,8 @@ class HpccPint(Section):
 
     eta: float = 0.95
     """Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
-    Range (0, 1]. Source: HPCC, sec. 5.1 (0.95); the project page uses 0.99.
+    Above 1 a queue is kept. Range (0, 10]. Source: HPCC, sec. 5.1 (0.95); the project page uses
+    0.99, and 1.5.
     """
 
     max_stage: int = 0

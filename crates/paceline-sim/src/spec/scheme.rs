@@ -109,8 +109,8 @@ section! {
     /// Bytes are counted in units of 128 B for each 25 Gb/s of the fastest host, but no more than a full frame, and queues in units of
     /// five eighths of that.
     pub struct Hpcc {
-        /// Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
-        eta: f64 = 0.95, in "(0, 1]", from "HPCC, sec. 5.1 (0.95); the project page uses 0.99";
+        /// Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top. Above 1 a queue is kept.
+        eta: f64 = 0.95, in "(0, 10]", from "HPCC, sec. 5.1 (0.95); the project page uses 0.99, and 1.5";
         /// Rounds of additive increase before a multiplicative adjustment is forced.
         max_stage: u32 = 0, in "[0, 1000]", from "HPCC project page: 0, the 5 of the paper being a typo for the simulations";
         /// Additive increase per round trip, as a rate; the paper's `W_AI` is this times the base RTT.
@@ -135,8 +135,8 @@ section! {
 section! {
     /// HPCC-PINT: HPCC with the largest link utilisation of the path in one or two bytes, rounded at random.
     pub struct HpccPint {
-        /// Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
-        eta: f64 = 0.95, in "(0, 1]", from "HPCC, sec. 5.1 (0.95); the project page uses 0.99";
+        /// Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top. Above 1 a queue is kept.
+        eta: f64 = 0.95, in "(0, 10]", from "HPCC, sec. 5.1 (0.95); the project page uses 0.99, and 1.5";
         /// Rounds of additive increase before a multiplicative adjustment is forced.
         max_stage: u32 = 0, in "[0, 1000]", from "HPCC project page: 0";
         /// Additive increase per round trip, as a rate; the paper's `W_AI` is this times the base RTT.

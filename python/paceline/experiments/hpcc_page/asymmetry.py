@@ -142,7 +142,7 @@ def show(runs: Runs, scale: Scale) -> Shown:
     """Flows under way over time."""
     failed = f"The link {_LINK} fails at {format_time(_down_us(scale) * 1e6)}, for good."
     timeout = "These runs have a retransmission timeout, as packets on the link are lost; the others need none."
-    return Shown(_drawings(runs, scale), remarks=[window_remark(scale, [LOAD]), f"{failed} {timeout}"])
+    return Shown(_drawings(runs, scale), remarks=[window_remark(scale, [(WORKLOAD, LOAD)]), f"{failed} {timeout}"])
 
 
 EXPERIMENTS = (

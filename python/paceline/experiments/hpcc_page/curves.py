@@ -16,6 +16,12 @@ from paceline.analysis import F8, Bools, Sample, SizeBins, geometric_mean_ratio,
 WORKLOADS: Final = {"websearch": "WebSearch", "hadoop": "Hadoop"}
 """Flow-size distributions of the page, with their names in print."""
 
+RPC: Final = "googlerpc"
+"""A distribution of a figure that is in the page's repository and on no version of the page, at 50 % load."""
+
+TITLES: Final = {**WORKLOADS, RPC: "Google RPC"}
+"""All distributions with their names in print."""
+
 LOADS: Final = (30, 50, 70)
 """Payload bytes over host bandwidth, in percent."""
 

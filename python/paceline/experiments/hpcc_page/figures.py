@@ -11,7 +11,16 @@ from numpy.typing import ArrayLike
 
 from paceline import plot
 from paceline.analysis import Curve
-from paceline.experiments.hpcc_page.curves import LOADS, PERCENTILES, SCHEMES, WORKLOADS, CurveId, Curves, published
+from paceline.experiments.hpcc_page.curves import (
+    LOADS,
+    PERCENTILES,
+    SCHEMES,
+    TITLES,
+    WORKLOADS,
+    CurveId,
+    Curves,
+    published,
+)
 from paceline.experiments.hpcc_page.rules import tenths
 from paceline.experiments.hpcc_page.setup import by_window
 from paceline.plot import multiples
@@ -33,23 +42,25 @@ LOOKS = plot.of_schemes(list(SCHEMES.values())[:5]) | {
     "HPCC-INT 99 %": replace(_INT, line=LINE_STYLES[1]),
     "HPCC-PINT 95 %": replace(_PINT, line=LINE_STYLES[2], color=_OLIVE, marker="^"),
     "HPCC-INT 95 %": replace(_INT, line=LINE_STYLES[3], color=_PLUM, marker="s"),
+    "HPCC-PINT 150 %": replace(_PINT, line=LINE_STYLES[2], color=_OLIVE, marker="^"),
+    "HPCC-INT 150 %": replace(_INT, line=LINE_STYLES[3], color=_PLUM, marker="s"),
 }
 """The look of each scheme, the same in all figures of the page; lines differ, which print without colours needs.
 
 Curves of the two targets lie so close that lines alone would not tell them apart, nor would shades of one hue: blues
-are 99 %, olive and plum 95 %.
+are 99 %, olive and plum 95 or 150 %.
 """
 
 _ABOUT = "Slowdown over flow size at the loads and with the schemes that {} is about, at all three percentiles."
 THIN = "Thin lines, edged in grey: the curves of the HPCC project page, read from its figures."
 
 
-def made(scale: Scale, loads: Sequence[int]) -> str:
-    """A sentence on how much was simulated at a scale."""
+def made(scale: Scale, places: Sequence[tuple[str, int]]) -> str:
+    """A sentence on how much of these workloads and loads was simulated at a scale."""
     of = "; ".join(
         f"{window.arrivals_us / 1000:g} ms of arrivals at {listed(map(str, alike))} % load, "
         + (f"measured from {window.warmup_us / 1000:g} ms on" if window.warmup_us else "all measured")
-        for window, alike in by_window(scale, loads).items()
+        for window, alike in by_window(scale, places).items()
     )
     return f"Measured at {scale} scale: {of}."
 
@@ -60,7 +71,7 @@ def _few(measured: Mapping[CurveId, Curve]) -> str:
     if not few:
         return ""
     some = dict.fromkeys(c.workload for c in few)
-    of = "" if {c.workload for c in measured} == set(some) else f" of {' and '.join(WORKLOADS[w] for w in some)}"
+    of = "" if {c.workload for c in measured} == set(some) else f" of {' and '.join(TITLES[w] for w in some)}"
     flows = min(int(curve.count[np.isfinite(curve.value)].min()) for curve in few.values())
     largest = "; of fewer than 100 the p99 is the largest value" if flows < 100 else ""
     return f" So few flows{of} give a point in the middle of each tenth of the sizes{largest}."
@@ -79,7 +90,7 @@ def _panel(measured: Mapping[CurveId, Curve], schemes: Sequence[str], workload: 
             if curve in reference.values:
                 sizes: ArrayLike = reference.bins[workload].upper_bytes
                 thin[name] = (sizes, reference[curve])
-    return plot.Panel(f"{WORKLOADS[workload]}, {load} % load, p{q}", curves, thin, LOOKS)
+    return plot.Panel(f"{TITLES[workload]}, {load} % load, p{q}", curves, thin, LOOKS)
 
 
 def slowdown(
@@ -95,13 +106,15 @@ def slowdown(
     """All percentiles and loads of a workload: as small multiples, then, with ``alone``, each of its own."""
     rows = [[_panel(measured, schemes, workload, load, q) for q in PERCENTILES] for load in loads]
     caption = f"{WORKLOADS[workload]}: slowdown over flow size. Rows: loads; columns: percentiles. {THIN} "
-    caption += made(scale, loads) + _few(measured)
+    caption += made(scale, [(workload, load) for load in loads]) + _few(measured)
     yield Drawing(f"{name}-{workload}", plot.slowdown_panels(rows), caption)
     few = _few(measured)
     for load, row in zip(loads, rows, strict=True) if alone else ():
         for q, panel in zip(PERCENTILES, row, strict=True):
             figure = plot.slowdown_vs_size(panel.curves, published=panel.published, marks=False, looks=LOOKS)
-            yield Drawing(f"{name}-{workload}{load}-p{q}", figure, f"{panel.title}. {THIN} {made(scale, [load])}{few}")
+            yield Drawing(
+                f"{name}-{workload}{load}-p{q}", figure, f"{panel.title}. {THIN} {made(scale, [(workload, load)])}{few}"
+            )
 
 
 def overview(
@@ -113,7 +126,7 @@ def overview(
 ) -> Iterator[Drawing]:
     """The figures that a statement is about, one row for each workload and load."""
     rows = [[_panel(measured, schemes, workload, load, q) for q in PERCENTILES] for workload, load in places]
-    caption = f"{_ABOUT.format(name)} {THIN} {made(scale, [load for _, load in places])}{_few(measured)}"
+    caption = f"{_ABOUT.format(name)} {THIN} {made(scale, places)}{_few(measured)}"
     yield Drawing(name, plot.slowdown_panels(rows), caption)
 
 
@@ -183,6 +196,6 @@ def beside_reference(
     caption = (
         f"{WORKLOADS[workload]}: measured over published slowdown, the mean of each tenth of the flow sizes. Native: "
         "exact times. Reference: with the clock and the PINT of the simulator that the published curves come from. "
-        f"{made(scale, loads)}"
+        f"{made(scale, [(workload, load) for load in loads])}"
     )
     return Drawing(f"{name}-reference", multiples.charts(rows, looks=LOOKS), caption)

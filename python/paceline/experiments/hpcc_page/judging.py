@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from paceline.analysis import Curve, Sample, SizeBins, percentile_curves
 from paceline.experiments.hpcc_page.curves import PERCENTILES, CurveId, Curves, published, together
 from paceline.experiments.hpcc_page.rules import Rule
-from paceline.experiments.hpcc_page.setup import WINDOWS
+from paceline.experiments.hpcc_page.setup import window_of
 from paceline.reproduce import claims
 from paceline.reproduce.claims import Claim
 from paceline.reproduce.model import Scale, Verdict
@@ -51,7 +51,7 @@ def measured_curves(runs: Runs, scale: Scale, *, only_finished: bool = False) ->
         parts.setdefault((str(key["workload"]), int(key["load"]), str(key["scheme"])), []).append(run)
     found = {}
     for (workload, load, scheme), of in parts.items():
-        limit = WINDOWS[scale][load].arrivals_us * PS_PER_US if only_finished else None
+        limit = window_of(scale, workload, load).arrivals_us * PS_PER_US if only_finished else None
         for curve in _pooled(tuple(run.folder for run in of), workload, limit):
             found[CurveId(workload, load, scheme, round(curve.q))] = curve
     return found

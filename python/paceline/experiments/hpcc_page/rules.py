@@ -24,6 +24,7 @@ from paceline.experiments.hpcc_page.curves import (
     OTHERS,
     PERCENTILES,
     SCHEMES,
+    TITLES,
     UP_TO_20KB,
     UP_TO_200KB,
     WORKLOADS,
@@ -56,7 +57,7 @@ def _suffix(scheme: str) -> str:
 
 
 def _place(workload: str, load: int, q: int) -> str:
-    return f"{WORKLOADS[workload]} {load} %, p{q}"
+    return f"{TITLES[workload]} {load} %, p{q}"
 
 
 def curve_match(workload: str, load: int, schemes: Sequence[str] = MAIN) -> Rule:
@@ -89,6 +90,24 @@ def curve_match_relative(workload: str, load: int) -> Rule:
         ]
 
     return rule
+
+
+AT_150: Final = ("hpcc_pint_eta150", "hpcc_int_eta150")
+"""HPCC with a target utilisation of 150 %, of which the page has figures at 70 % load."""
+
+
+def target_150(curves: Curves) -> list[Claim]:
+    """H16: measured over published slowdown with a target of 150 %, and the same of ratios to HPCC-INT with 99 %."""
+    return [
+        claim
+        for workload, q, scheme, relative in product(WORKLOADS, PERCENTILES, AT_150, (False, True))
+        for claim in _match(curves, CurveId(workload, 70, scheme, q), relative=relative, named=workload)
+    ]
+
+
+def target_150_relative(curves: Curves) -> list[Claim]:
+    """H16 where the backlog has not built up: the claims are about ratios to HPCC-INT alone."""
+    return [q if ".relative" in q.id else replace(q, limits=None) for q in target_150(curves)]
 
 
 def without_window(curves: Curves) -> list[Claim]:
@@ -138,7 +157,8 @@ def _mean(values: F8, curves: Curves, curve: CurveId, mask: Bools) -> float:
     return float(np.average(values[use], weights=weight[use])) if use.any() else math.nan
 
 
-def _match(curves: Curves, curve: CurveId, *, relative: bool) -> list[Claim]:
+def _match(curves: Curves, curve: CurveId, *, relative: bool, named: str = "load") -> list[Claim]:
+    """One curve against the published one; what names of the claims begin with is ``named``, before the load."""
     log, bins = _log_ratio(curves, curve), curves.bins[curve.workload]
     if relative:
         log = log - _log_ratio(curves, replace(curve, scheme="hpcc_int"))
@@ -152,7 +172,7 @@ def _match(curves: Curves, curve: CurveId, *, relative: bool) -> list[Claim]:
     t = TOLERANCE[curve.q]
     over = " over HPCC-INT" if relative else ""
     what = f"{_place(curve.workload, curve.load, curve.q)}: {_name(curve.scheme)}{over}, measured / published"
-    name = f"load{curve.load}.p{curve.q}.{curve.scheme}" + (".relative" if relative else "")
+    name = f"{named}{curve.load}.p{curve.q}.{curve.scheme}" + (".relative" if relative else "")
     return [
         Claim(name, what, math.exp(mean(log, everywhere)), percent_of(1, t)),
         Claim(f"{name}.decile", f"{what}, worst tenth of the sizes", math.exp(worst), percent_of(1, 2 * t)),

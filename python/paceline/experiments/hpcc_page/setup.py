@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from paceline.experiments.hpcc_page.curves import LOADS, MAIN, WORKLOADS
+from paceline.experiments.hpcc_page.curves import LOADS, MAIN, RPC, WORKLOADS
 from paceline.reproduce.model import Scale
 from paceline.scenario import (
     Dcqcn,
@@ -41,6 +41,8 @@ CONTROL: Final[Mapping[str, Scheme]] = {
     "hpcc_int": Hpcc(eta=0.99, max_stage=0, w_ai_rate="50Mbps"),
     "hpcc_pint_eta95": HpccPint(eta=0.95, max_stage=0, w_ai_rate="50Mbps", log_base=1.05),
     "hpcc_int_eta95": Hpcc(eta=0.95, max_stage=0, w_ai_rate="50Mbps"),
+    "hpcc_pint_eta150": HpccPint(eta=1.5, max_stage=0, w_ai_rate="50Mbps", log_base=1.05),
+    "hpcc_int_eta150": Hpcc(eta=1.5, max_stage=0, w_ai_rate="50Mbps"),
     # The scripts' sets with a window (dcqcn_vwin, timely_vwin); for 100 Gb/s.
     "dcqcn_w": Dcqcn(preset="vendor", window="bdp", ai_rate="20Mbps", hai_rate="200Mbps"),
     "timely_w": Timely(window="bdp", ai_rate="100Mbps", hai_rate="500Mbps"),
@@ -81,12 +83,25 @@ WINDOWS: Final[Mapping[Scale, Mapping[int, Window]]] = {
 }
 
 
-def by_window(scale: Scale, loads: Iterable[int]) -> dict[Window, list[int]]:
-    """These loads by how long flows arrive."""
-    found: dict[Window, list[int]] = {}
-    for load in dict.fromkeys(loads):
-        found.setdefault(WINDOWS[scale][load], []).append(load)
-    return found
+_RPC_WINDOWS: Final[Mapping[Scale, Window]] = {
+    # 690 flows begin in each microsecond.
+    Scale.TINY: Window(50, 0, 1),
+    Scale.QUICK: Window(600, 200, 3),
+    Scale.PAPER: Window(3_000, 500, 3),
+}
+
+
+def window_of(scale: Scale, workload: str, load: int) -> Window:
+    """The window of a workload at a load, in percent."""
+    return _RPC_WINDOWS[scale] if workload == RPC else WINDOWS[scale][load]
+
+
+def by_window(scale: Scale, places: Iterable[tuple[str, int]]) -> dict[Window, list[int]]:
+    """The loads of these workloads and loads by how long flows arrive."""
+    found: dict[Window, dict[int, None]] = {}
+    for workload, load in places:
+        found.setdefault(window_of(scale, workload, load), {})[load] = None
+    return {window: list(loads) for window, loads in found.items()}
 
 
 @dataclass(frozen=True)
@@ -182,7 +197,7 @@ def points(
     chosen = VARIANTS.get(variant)
     for workload in workloads:
         for load in loads:
-            window = WINDOWS[scale][load]
+            window = window_of(scale, workload, load)
             for scheme in schemes:
                 run = scenario(workload, load, scheme, window, chosen)
                 key: dict[str, str | int | float] = {

@@ -1,13 +1,13 @@
-"""H1 to H12: slowdown over flow size, and what the page says about it."""
+"""H1 to H12, H16 and H17: slowdown over flow size, and what the page says about it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, product
 from typing import Final
 
 from paceline.experiments.hpcc_page import figures, rules
-from paceline.experiments.hpcc_page.curves import LOADS, MAIN, SCHEMES, WORKLOADS
+from paceline.experiments.hpcc_page.curves import LOADS, MAIN, OTHERS, RPC, SCHEMES, TITLES, WORKLOADS
 from paceline.experiments.hpcc_page.judging import curves_of, drawn_curves, verdicts
 from paceline.experiments.hpcc_page.rules import Rule
 from paceline.experiments.hpcc_page.setup import PLAIN, VARIANTS, by_window, points, variant_points, variants_of
@@ -28,12 +28,15 @@ ABOUT: Final[Mapping[str, str]] = {
 } | {name: variant.title for name, variant in VARIANTS.items()}
 
 
-def window_remark(scale: Scale, loads: Collection[int] = LOADS) -> str:
-    """What was run at these loads, in one sentence."""
+_ALL: Final = tuple(product(WORKLOADS, LOADS))
+
+
+def window_remark(scale: Scale, places: Collection[tuple[str, int]] = _ALL) -> str:
+    """What was run of these workloads and loads, in one sentence."""
     found = [
         f"{w.arrivals_us / 1000:g} ms at {listed(map(str, alike))} %"
         f"{f' ({w.warmup_us / 1000:g} ms of them warm-up)' if w.warmup_us else ''}, {many(w.seeds, 'seed')}"
-        for w, alike in by_window(scale, sorted(loads)).items()
+        for w, alike in by_window(scale, sorted(places, key=lambda place: place[1])).items()
     ]
     return f"Arrivals: {'; '.join(found)}. Every run goes on until its last flow has finished."
 
@@ -52,7 +55,7 @@ def _needed(chosen: Sequence[Rule], scale: Scale) -> list[Point]:
 
 def _places(rule: Rule) -> list[tuple[str, int]]:
     found = dict.fromkeys((c.workload, c.load) for c in rules.needed(rule))
-    return sorted(found, key=lambda place: (list(WORKLOADS).index(place[0]), place[1]))
+    return sorted(found, key=lambda place: (list(TITLES).index(place[0]), place[1]))
 
 
 def _schemes(rule: Rule) -> list[str]:
@@ -85,7 +88,7 @@ def _experiment(
 
     def show(runs: Runs, scale: Scale) -> Shown:
         measured = drawn_curves(runs, scale)
-        remarks = [window_remark(scale, {load for _, load in _places(rule)})]
+        remarks = [window_remark(scale, _places(rule))]
         if finished:
             remarks.append(f"Variant {in_words(FINISHED)}: {ABOUT[FINISHED]}.")
         first = [judged(name, judge(runs, scale))] if judged else []
@@ -190,6 +193,30 @@ def _targets() -> Experiment:
     )
 
 
+def _target_150() -> Experiment:
+    """H16: the figures with a target of 150 %."""
+    places = [(workload, 70) for workload in WORKLOADS]
+
+    def judge(runs: Runs, scale: Scale) -> Sequence[Verdict]:
+        rule = rules.target_150 if scale is Scale.PAPER else rules.target_150_relative
+        return verdicts("H16", rule, runs, scale)
+
+    def show(runs: Runs, scale: Scale) -> Shown:
+        drawn = figures.overview("H16", drawn_curves(runs, scale), [*rules.AT_150, "hpcc_int", *OTHERS], places, scale)
+        return Shown(drawn, remarks=[window_remark(scale, places)])
+
+    return Experiment(
+        id="H16",
+        title="Target utilisation 150 %",
+        statement="WebSearch and Hadoop at 70 % load with a target of 150 %, figures of which the page says nothing: "
+        "slowdown at p50, p95 and p99 of flows of each size, for HPCC-PINT and HPCC-INT.",
+        source=SOURCE,
+        plan=lambda scale: [*_needed([rules.target_150], scale), *points(scale, OTHERS, loads=[70])],
+        judge=judge,
+        show=show,
+    )
+
+
 EXPERIMENTS = (
     _slowdown(1, "websearch"),
     _slowdown(2, "hadoop"),
@@ -256,5 +283,13 @@ EXPERIMENTS = (
         "At 70 % load a target of 99 % makes long flows clearly faster with HPCC-INT, more than at 50 %, and more than "
         "with HPCC-PINT.",
         rules.targets_at_70,
+    ),
+    _target_150(),
+    _experiment(
+        17,
+        "Slowdown over flow size, Google RPC",
+        "Google RPC at 50 % load, figures of the page's repository: slowdown at p50, p95 and p99 of flows of each "
+        "size, for HPCC-PINT, HPCC-INT, DCQCN+w, TIMELY+w and DCTCP.",
+        rules.curve_match(RPC, 50),
     ),
 )

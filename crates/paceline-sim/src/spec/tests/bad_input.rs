@@ -280,7 +280,7 @@ fn graphs_name_unknown_and_repeated_nodes() {
 #[test]
 fn overrides_are_named_in_place_of_the_line() {
     for (text, field, value, problem) in [
-        ("schemes.hpcc.eta=2", "schemes.hpcc.eta", "2", "out of range"),
+        ("schemes.hpcc.eta=20", "schemes.hpcc.eta", "20", "out of range"),
         ("schemes.hpcc.etaa=0.9", "schemes.hpcc.etaa", "0.9", "unknown key, did you mean `eta`?"),
         ("workloads.0.class=high", "workloads.0.class", "\"high\"", "wrong type, a string"),
         ("workloads.1.class=3", "workloads.1", "workloads.1.class=3", "no such element"),

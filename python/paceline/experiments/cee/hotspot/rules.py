@@ -84,6 +84,19 @@ def ecn_rule(values: Values) -> list[Claim]:
                     judge.above(0.5),
                 )
             )
+            # Timeouts and fast retransmits make such duplicates, too: marks must make more of them.
+            base = Crowd(f"ends_{n}", "base", "new_reno")
+            each = [ratio(values, case.place("ignored_duplicates"), case.place("timeouts")) for case in (off, base)]
+            text = f"{n} flows without PFC: third duplicate ACKs ignored for each timeout"
+            found += [
+                Claim(f"n{n}.unmarked", f"{text}, {CELLS['base'].title}", each[1]),
+                Claim(
+                    f"n{n}.more",
+                    f"{text}: {as_ratio(CELLS['red'].title, CELLS['base'].title)}",
+                    each[0] / each[1] if each[1] else math.nan,
+                    judge.above(1),
+                ),
+            ]
     return found
 
 

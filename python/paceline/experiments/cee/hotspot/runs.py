@@ -231,8 +231,9 @@ def measure(runs: Runs) -> Values:
 
 
 def crowds_under_red(scale: Scale) -> Sequence[Point]:
-    """Flows that end, under RED, with and without PFC."""
-    return plan(*(Crowd(f"ends_{n}", "red", "new_reno", pfc) for n in CROWDS for pfc in (False, True)))(scale)
+    """Flows that end, under RED, with and without PFC; the larger crowds also without either."""
+    marked = (Crowd(f"ends_{n}", "red", "new_reno", pfc) for n in CROWDS for pfc in (False, True))
+    return plan(*marked, *(Crowd(f"ends_{n}", "base", "new_reno") for n in CROWDS if n >= 16))(scale)
 
 
 def vegas_crowds(scale: Scale) -> Sequence[Point]:
