@@ -13,6 +13,8 @@ from paceline.experiments.hpcc_page.curves import (
     LOADS,
     MAIN,
     PERCENTILES,
+    RPC,
+    TITLES,
     WORKLOADS,
     CurveId,
     Curves,
@@ -37,6 +39,8 @@ RULES = {
     "H10": [rules.hadoop_at_70, rules.hadoop_at_70_ordering],
     "H11": [rules.targets_to_50],
     "H12": [rules.targets_at_70],
+    "H16": [rules.target_150, rules.target_150_relative],
+    "H17": [rules.curve_match(RPC, 50)],
 }
 
 
@@ -65,7 +69,10 @@ def altered_at(factor: float, q: int, scheme: str, *, workload: str | None = Non
 
 def test_the_published_curves_are_complete() -> None:
     curves = published()
-    assert [len(curves.bins[w]) for w in WORKLOADS] == [100, 102]
+    assert [len(curves.bins[w]) for w in TITLES] == [100, 102, 96]
+    # Each of the page's 45 figures: main ones, those that compare targets, those with 150 % and Google's.
+    figures = {(c.workload, c.load, c.q, c.scheme.rpartition("_eta")[2]) for c in curves.values if "_int" in c.scheme}
+    assert len(figures) == 45
     for workload in WORKLOADS:
         assert curves.bins[workload].weight.sum() == pytest.approx(1.0)
         for load in LOADS:
