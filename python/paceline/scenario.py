@@ -3236,7 +3236,7 @@ class HpccTcp(Section):
 
     eta: float = 0.95
     """Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
-    Range (0, 1]. Source: HPCC, sec. 5.1.
+    Above 1 a queue is kept. Range (0, 10]. Source: HPCC, sec. 5.1.
     """
 
     max_stage: int = 5

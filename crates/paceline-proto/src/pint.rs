@@ -5,6 +5,9 @@
 //! do: products become sums of logarithms in steps of 2^-15, operands keep 16 bits. What leaves is the largest `U` on the
 //! path as a power of `log_base`, rounded to a whole power at random so that its mean is right.
 //!
+//! Each packet takes from `U` what this arithmetic rounds down, so that `U` is the lower the more packets a base RTT holds: 0.868
+//! instead of 0.95 with a thousand of them. That is the method's, and stays as it is.
+//!
 //! *Deviations:* powers of two are products of two table entries, which may differ from the simulator's in the last of 53 bits; a
 //! packet in the same nanosecond as the one before has no queue term (the simulator takes the logarithm of 0).
 

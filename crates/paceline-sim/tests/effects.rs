@@ -769,7 +769,25 @@ fn settings_that_kept_something_from_happening_are_not_named() {
         );
         incast("hpcc", "").replace("kind = 'star'\nhosts = 5\nhost_rate = '25Gbps'", &graph)
     };
+    let slow_first = {
+        let names: Vec<_> = (0..64).map(|i| format!("'h{i}'")).collect();
+        let rate = |i: usize| if i == 1 { "10Gbps" } else { "100Gbps" };
+        let links: Vec<_> =
+            names.iter().enumerate().map(|(i, h)| format!("{{ a = {h}, b = 's', rate = '{}' }}", rate(i))).collect();
+        format!(
+            "[topology]\nkind = 'graph'\nhosts = [{}]\nswitches = ['s']\nlinks = [{}]\n[switch]\nbuffer = '5400000B'\n[schemes.s]\n\
+             cc = 'none'\nwindow = 'off'\n[[workloads]]\nkind = 'flows'\nrows = [{{ src = 0, dst = 1, bytes = '380KB' }}, \
+             {{ src = 0, dst = 2, bytes = '900KB' }}]\n",
+            names.join(", "),
+            links.join(", ")
+        )
+    };
+    let in_vain = "[topology]\nkind = 'star'\nhosts = 2\nlink_delay = '200us'\n[switch]\nbuffer = '1000B'\npfc = { enabled = false }\n[host]\n\
+                   rto = '1ms'\nrto_tries = 2\nnack_interval = '50us'\n[schemes.s]\ncc = 'hpcc'\n[[workloads]]\nkind = 'flows'\n\
+                   rows = [{ src = 0, dst = 1, bytes = '1100B' }]\n";
     for (name, text, changed) in [
+        ("reserve", slow_first, "switch.pfc.reserve = '0B'"),
+        ("patience", in_vain.to_string(), "host.rto_tries = 7"),
         ("answers by hash", tree("spray", "kind = 'fat_tree'\nk = 4"), "routing.salt = 7"),
         (
             "planes",

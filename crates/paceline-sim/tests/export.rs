@@ -122,6 +122,8 @@ fn what_the_files_cannot_say_is_told() {
             "schemes.s.alpha_interval: 1.5us in the scenario, 1us by the files",
         ),
         (&["host.rto=2ms"], "host.rto: on in the scenario"),
+        (&["host.ack_priority=true"], "host.ack_priority: in switches, too"),
+        (&["switch.ecn.per=port"], "switch.ecn.per = \"port\": the reference has no such thing"),
         (&["workloads.0.start=1500ps"], "30 of 30 flows start between whole nanoseconds"),
     ] {
         let export = exported(more).unwrap_or_else(|e| panic!("{more:?}: {e}"));

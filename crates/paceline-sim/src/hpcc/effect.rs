@@ -46,7 +46,8 @@ pub(super) fn without_effect(
     if quirks.nic_round_robin && config.l2_ack_interval > 1 && smallest >= u64::from(config.l2_ack_interval) {
         note(&["L2_ACK_INTERVAL"], "no packet has fewer bytes, so that each is acknowledged");
     }
-    if config.ack_high_prio && c.pause_frames == 0 {
+    // Without that quirk ACKs have a class of their own in switches, too.
+    if config.ack_high_prio && quirks.ack_priority_at_hosts && c.pause_frames == 0 {
         note(&["ACK_HIGH_PRIO"], "no port was paused");
     }
     if config.error_rate_per_link > 0.0 && c.drops_wire == 0 {

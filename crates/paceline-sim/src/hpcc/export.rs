@@ -357,7 +357,7 @@ impl Told {
             _ => {}
         }
         let is_per_port = m.ecn.as_ref().is_some_and(|Ecn { per_port, .. }| *per_port);
-        self.lacks(is_per_port, "switch.ecn.per_port");
+        self.lacks(is_per_port, "switch.ecn.per = \"port\"");
         if m.ecn.is_some() {
             for (m, t) in ecn_of(mine).iter().zip(ecn_of(theirs)) {
                 self.differ(&format!("switch.ecn.k_min at {}", m.rate), &m.k_min, &t.k_min);
@@ -398,5 +398,10 @@ impl Told {
             self.0.push(format!("host.base_rtt: {rtt} in the scenario, that of the network by the files"));
         }
         self.lacks(mine.adapter.is_some(), "host.adapter");
+        if m.ack_priority && !mine.quirks.ack_priority_at_hosts {
+            self.0.push(
+                "host.ack_priority: in switches, too; in the reference ACKs wait there in the class of data".into(),
+            );
+        }
     }
 }

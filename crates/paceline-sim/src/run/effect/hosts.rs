@@ -4,6 +4,7 @@ use paceline_proto::cc::Params;
 use paceline_proto::units::Duration;
 
 use super::{Seen, those, transports};
+use crate::net::Net;
 use crate::scenario::{PathChoice, Scheme, Transport};
 use crate::spec::host::Rto;
 use crate::spec::scheme::{Control, Window};
@@ -105,7 +106,7 @@ pub(super) fn base_rtt(Seen { spec, net, .. }: Seen<'_>, note: &mut impl FnMut(&
     let [tcp, udp] = [is_over_tcp, is_over_udp].map(|is_over| s.schemes.iter().any(is_over));
     if messages {
         note("quirks.line_rate_pacing", "it is about the pacing of RDMA, which no scheme of this run is over");
-    } else if net.timeouts == 0 && spec.schemes.iter().all(|(_, s)| has_no_window(&s.cc)) {
+    } else if !has_timed_out(net) && spec.schemes.iter().all(|(_, s)| has_no_window(&s.cc)) {
         // The timeout that is made from it did not run out.
         note("host.base_rtt", "no scheme of this run has a window, and no retransmission timeout ran out");
     }
@@ -130,12 +131,17 @@ fn has_no_window(cc: &Control) -> bool {
     matches!(cc, Control::Fixed(_) | Control::Dcqcn(_) | Control::Timely(_)) && cc.window() == Window::Off
 }
 
+/// Whether RDMA's timeouts had an effect: one ran out, or a flow was given up that asked in vain for as long as all of them take.
+fn has_timed_out(net: &Net) -> bool {
+    net.timeouts > 0 || net.counters.failed > 0
+}
+
 /// RDMA's timeouts.
 pub(super) fn timeouts(Seen { spec, net, .. }: Seen<'_>, note: &mut impl FnMut(&str, &str)) {
     let s = &net.scenario;
     if s.host.rto.is_some() && s.quirks.nic_round_robin {
         note("host.rto, host.rto_tries", "there are no timeouts with quirks.nic_round_robin");
-    } else if s.host.rto.is_some() && net.timeouts == 0 {
+    } else if s.host.rto.is_some() && !has_timed_out(net) {
         // The default is no shorter.
         let early = match spec.host.rto {
             Rto::Auto => true,

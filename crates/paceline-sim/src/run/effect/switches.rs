@@ -82,7 +82,8 @@ fn lossless(seen: Seen<'_>, pfc: &Pfc, note: &mut impl FnMut(&str, &str)) {
         let settings = those(&[
             ("switch.buffer", !buffer_times(seen) && switch.buffer <= default.buffer),
             ("switch.model", switch.model == default.model),
-            ("switch.pfc.reserve", given.reserve <= usual.reserve),
+            // A smaller one leaves the pool what it takes from each port's own part.
+            ("switch.pfc.reserve", given.reserve == usual.reserve),
             ("switch.pfc.headroom", aside(&given.headroom) >= aside(&usual.headroom)),
             ("switch.pfc.alpha", given.alpha <= usual.alpha),
             ("switch.pfc.xoff", given.xoff == usual.xoff),

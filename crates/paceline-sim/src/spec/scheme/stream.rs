@@ -126,8 +126,8 @@ section! {
     /// HPCC over TCP: one probe per round trip collects what switches report (INT) and comes back at once; data and ACKs
     /// carry nothing. Losses are repaired as `NewReno` repairs them, and do not move the window.
     pub struct HpccTcp {
-        /// Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.
-        eta: f64 = 0.95, in "(0, 1]", from "HPCC, sec. 5.1";
+        /// Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top. Above 1 a queue is kept.
+        eta: f64 = 0.95, in "(0, 10]", from "HPCC, sec. 5.1";
         /// Rounds of additive increase before a multiplicative adjustment is forced.
         max_stage: u32 = 5, in "[0, 1000]", from "HPCC, sec. 5.1";
         /// Additive increase per round trip, as a rate; the paper's `W_AI` is this times the base RTT.

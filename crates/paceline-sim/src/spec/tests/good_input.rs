@@ -332,7 +332,7 @@ fn only_what_has_no_sensible_default_is_required() {
 fn fields_are_explained_by_path_or_name() {
     let text = explain("schemes.mine.eta").unwrap();
     assert!(
-        text.starts_with("schemes.*.eta (with cc = \"hpcc\")\n  Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top.\n  default: 0.95\n"),
+        text.starts_with("schemes.*.eta (with cc = \"hpcc\")\n  Target utilisation of a link in bytes of frames; `framing.wire_overhead` comes on top. Above 1 a queue is kept.\n  default: 0.95\n"),
         "{text}"
     );
     assert!(explain("workloads.3.load.value").unwrap().contains("kind = \"incast\" and mode = \"poisson\""));

@@ -196,6 +196,11 @@ fn schemes_and_loads_the_network_is_not_made_for_are_told() {
     assert_eq!([far("4ms", "hpcc_tcp").is_some(), far("3ms", "hpcc_tcp").is_some()], [true, false]);
     assert_eq!(far("4ms", "hpcc"), None, "every packet carries telemetry");
     assert_eq!([far("280ms", "express_pass").is_some(), far("270ms", "express_pass").is_some()], [true, false]);
+    let long = |delay: &str, cc: &str| {
+        let text = format!("[topology]\nkind = 'star'\nlink_delay = '{delay}'\n[schemes.s]\ncc = '{cc}'\n{run}");
+        told(&text, "schemes.s: a round trip (").is_some_and(|w| w.contains("packets on the fastest links"))
+    };
+    assert_eq!([long("20us", "hpcc_pint"), long("10us", "hpcc_pint"), long("20us", "hpcc")], [true, false, false]);
     let spray = |cc: &str, spines: u32| {
         let text = format!(
             "[topology]\nkind = 'leaf_spine'\nspines = {spines}\n[routing]\nchoice = 'spray'\n[schemes.s]\ncc = '{cc}'\n{run}"
