@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Self, TypeVar, get_type_hints
 
 import numpy as np
@@ -48,7 +50,22 @@ def grouped(runs: Iterable[Run], case: Callable[[Point], AnyCase]) -> dict[AnyCa
     return found
 
 
+@dataclass(frozen=True)
+class _Read:
+    """A run by its folder and what tells it from other points."""
+
+    folder: Path
+    key: tuple[tuple[str, KeyValue], ...]
+    run: Run = field(compare=False)
+
+
+@lru_cache(maxsize=4096)
+def _measured(one: Callable[[Run], Mapping[str, float]], of: _Read) -> Mapping[str, float]:
+    """What is measured of a run: intervals leave out one seed after the other, and results share runs."""
+    return one(of.run)
+
+
 def means(runs: Iterable[Run], one: Callable[[Run], Mapping[str, float]]) -> dict[str, float]:
     """What is measured of the runs of a case, ``one`` by one: means over the seeds."""
-    parts = [one(run) for run in runs]
+    parts = [_measured(one, _Read(run.folder, tuple(run.point.key.items()), run)) for run in runs]
     return {what: float(np.mean([part[what] for part in parts])) for what in parts[0]}
