@@ -108,9 +108,14 @@ def test_ignored_duplicates_have_to_be_enough_for_most_timeouts() -> None:
         for pfc, fct, ignored, timeouts in ((0.0, 9.0, 20.0, 30.0), (1.0, 8.0, 0.0, 0.0)):
             place = (f"ends_{n}", "red", "new_reno", pfc)
             values |= {(*place, "fct_ms"): fct, (*place, "ignored_duplicates"): ignored, (*place, "timeouts"): timeouts}
+        base = (f"ends_{n}", "base", "new_reno", 0.0)
+        values |= {(*base, "ignored_duplicates"): 3.0, (*base, "timeouts"): 9.0}
     assert failing(hotspot_rules.ecn_rule(values)) == set()
     values["ends_32", "red", "new_reno", 0.0, "timeouts"] = 41.0
     assert failing(hotspot_rules.ecn_rule(values)) == {"n32.explained"}
+    # Timeouts bring such duplicates, too: as many for each where nothing is marked are no sign of marks.
+    values["ends_16", "base", "new_reno", 0.0, "ignored_duplicates"] = 6.0
+    assert failing(hotspot_rules.ecn_rule(values)) == {"n32.explained", "n16.more"}
 
 
 def test_queries_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:
