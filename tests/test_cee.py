@@ -118,6 +118,15 @@ def test_ignored_duplicates_have_to_be_enough_for_most_timeouts() -> None:
     assert failing(hotspot_rules.ecn_rule(values)) == {"n32.explained", "n16.more"}
 
 
+def test_near_flows_are_those_of_near_hosts(tmp_path: Path) -> None:
+    """Flows are numbered by their starts, whose order differs between seeds: the first four are near and far ones."""
+    case = roundtrips.Mixed("mixed_greedy", "base", "new_reno")
+    point = roundtrips.mixed(case, Scale.TINY, 1)
+    simulate(point.scenario, tmp_path / "run", progress="none")
+    values = roundtrips.measure(Runs((Run(point, tmp_path / "run"),)))
+    assert values[case.place("over")] > 5  # in 8 ms, of which a far round trip takes one
+
+
 def test_queries_hold_on_what_was_published_and_fail_on_altered_numbers() -> None:
     values: dict[Place, float] = {}
     for cell, ms in (

@@ -229,15 +229,14 @@ def _of_distant(run: Run) -> dict[str, float]:
 
 
 def _of_mixed(run: Run) -> dict[str, float]:
-    f = facts(run)
+    f, flows = facts(run), run.results().flows
+    far = flows["src"] >= NEAR
     if not f.flows:
-        flows = run.results().flows
         ms = flows["fct_receiver_ps"] / 1e9
-        far = flows["src"] >= NEAR
         return {"near_ms": float(ms[~far].mean()), "far_ms": float(ms[far].mean())}
-    acked = np.array([float(f.flows[i][1][-1]) for i in sorted(f.flows)])
+    acked = np.array([float(f.flows[i][1][-1]) for i in flows["flow_id"]])
     return {
-        "over": float(acked[:NEAR].sum() / acked[NEAR:].sum()) if acked[NEAR:].sum() else math.nan,
+        "over": float(acked[~far].sum() / acked[far].sum()) if acked[far].sum() else math.nan,
         "jain": jain_index(acked),
         "use": used(f.flows),
         "lost": f.drops / max(f.packets, 1) * 1000,
