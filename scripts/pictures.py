@@ -99,6 +99,7 @@ PICTURES = {
     ),
     "hpcc-page-reference": _reproduced("H2", "H2-reference"),
     "hpcc-page-joining": _reproduced("H15", "H15-queue"),
+    "hpcc-page-google-rpc": _reproduced("H17", "H17"),
 }
 """By the name of the file in docs/images."""
 

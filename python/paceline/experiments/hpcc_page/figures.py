@@ -29,8 +29,8 @@ from paceline.reproduce.claims import Place, told
 from paceline.reproduce.model import Drawing, Scale, Verdict
 from paceline.words import listed
 
-_OTHER_TARGETS = {"hpcc_pint": "hpcc_pint_eta95", "hpcc_int": "hpcc_int_eta95"}
-"""Schemes whose target is 99 %, and the same with 95 %."""
+_OTHER_TARGETS = {scheme: {f"{scheme}_eta95", f"{scheme}_eta150"} for scheme in ("hpcc_pint", "hpcc_int")}
+"""Schemes whose target is 99 %, and the same with others."""
 
 _OLIVE, _PLUM = EXTRA[2], EXTRA[4]
 _PINT, _INT = (plot.of_schemes([name])[name] for name in ("HPCC-PINT", "HPCC-INT"))
@@ -85,7 +85,7 @@ def _panel(measured: Mapping[CurveId, Curve], schemes: Sequence[str], workload: 
         curve = CurveId(workload, load, scheme, q)
         if curve in measured:
             name = SCHEMES[scheme]
-            name += " 99 %" if _OTHER_TARGETS.get(scheme) in schemes else ""
+            name += " 99 %" if _OTHER_TARGETS.get(scheme, set()) & set(schemes) else ""
             curves[name] = measured[curve]
             if curve in reference.values:
                 sizes: ArrayLike = reference.bins[workload].upper_bytes
