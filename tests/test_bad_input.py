@@ -67,7 +67,7 @@ LOST = pl.SynchronousIncast(receiver=9)
 API = {
     "not a scenario": (call(3), "scenario", "int", "a paceline.Scenario"),
     "no such file": (call("nowhere.toml"), None, None, "a scenario in TOML"),
-    "out of range": (call(scenario(schemes={"h": pl.Hpcc(eta=7)})), "schemes.h.eta", "7", "at most 1"),
+    "out of range": (call(scenario(schemes={"h": pl.Hpcc(eta=70)})), "schemes.h.eta", "70", "at most 10"),
     "a list for a text": (call(scenario(name=[1])), "name", "[1]", "a name"),
     "no TOML": (call(scenario(name={1})), "name", "{1}", "str"),
     "rate": (call(scenario(topology=pl.Star(host_rate="fast"))), "topology.host_rate", "fast", "100Gbps"),
