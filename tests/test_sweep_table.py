@@ -103,7 +103,7 @@ def test_the_terminal_shows_what_a_sweep_found(paceline, tmp_path):
     assert float(whole[3].split()[0]) == pytest.approx(np.mean(seen), abs=0.005)
 
 
-def test_a_sweep_over_numbers_is_drawn(paceline, tmp_path):
+def test_a_sweep_over_numbers_is_drawn(paceline, tmp_path, monkeypatch):
     """Curves over the field with most numbers, one for each of the rest, as long as they can be told apart."""
     done = {"status": "completed", "measured": 200, "slowdown_p50": 1.5, "slowdown_p99": 9.0}
 
@@ -138,6 +138,7 @@ def test_a_sweep_over_numbers_is_drawn(paceline, tmp_path):
         "of unfinished flows there is nothing"
     )
     (tmp_path / "s.toml").write_text(incast(4).scenario.to_toml())
+    monkeypatch.setattr(parquet, "available", lambda: False)  # where pyarrow is there is a table more
     arguments = ("--vary", "workloads.0.sizes=1KB,20KB,100KB", "-o", "out", "--progress", "none")
     assert "out/sweep.csv, out/sweep.png" in paceline("sweep", "s.toml", *arguments).out
     assert {path.name for path in Path("out").iterdir()} == {"sweep.csv", "sweep.png", "sweep.pdf", "sweep.svg"}

@@ -17,8 +17,8 @@ use crate::spec::workload::Load;
 use crate::workload::SizeLaw;
 use crate::workload::program::{Connections, Kind};
 
-/// Packets in a base RTT on the fastest link from which HPCC-PINT's utilisation is some tenth or more too low (100 Gb/s and 84 us, by
-/// section 4.9 of the hpcc-ns3 facts: 0.868 where it is 0.95).
+/// Packets in a base RTT on the fastest link from which HPCC-PINT's utilisation is told to be clearly too low. By the arithmetic of section
+/// 4.9 of the hpcc-ns3 facts, at 100 Gb/s: 0.916 where it is 0.95 with 42 us, 0.868 with 84.
 const COARSE: u64 = 800;
 
 /// Full packets that the fastest link of the network carries in this time.
@@ -52,7 +52,7 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
         {
             out.push(format!(
                 "schemes.{name}: a round trip ({base:#}) is as long as {packets} packets on the fastest links: of the average that a switch keeps \
-                 over it each takes off what its arithmetic rounds down, a tenth or more in all, so that links seem less used and queues stand"
+                 over it each takes off what its arithmetic rounds down (0.868 instead of 0.95 with a thousand), so that links seem less used and queues stand"
             ));
         }
         if matches!(cc, Control::ExpressPass(_)) && base >= Stamp::LONGEST {

@@ -63,7 +63,7 @@ def endless(stop_us: int, flows: int) -> str:
 
 
 def turn(sender: int, senders: int, seed: int) -> int:
-    """Which of the senders begins when, from 0: another order for each seed, in which each has a turn of its own."""
+    """Which of the senders begins when, from 0: each has a turn of its own, seeds mostly an order of their own."""
     factors = (n for n in count(3, 2) if math.gcd(n, senders) == 1)
     return sender * next(islice(factors, seed - 1, None)) % senders
 

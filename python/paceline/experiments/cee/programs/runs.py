@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -183,7 +182,6 @@ def _one(run: Run) -> dict[str, float]:
     return found
 
 
-@lru_cache(maxsize=256)
 def _spread(folder: Path) -> dict[str, float]:
     """Share of the hosts in front of which XON or more ever waited, and for how long some port had more, ms."""
     # Kept, as verdicts and page ask for it: at scale paper a series has millions of rows.

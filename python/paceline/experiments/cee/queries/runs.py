@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -207,7 +206,6 @@ def _congested(results: Results) -> float:
     return float(q["time_ps"][high].sum() / q["time_ps"].sum()) if q.rows else math.nan
 
 
-@lru_cache(maxsize=64)
 def _lasting(folder: Path) -> dict[str, float]:
     """For how long over XON waits at a port in front of a host at a stretch, ms: the median, p99 and longest stretch.
 
