@@ -64,8 +64,8 @@ test: $(STAMP_PACKAGES) ## Runs all tests, of Rust and of Python
 
 # Apart from .venv's own packages: where pyarrow is installed every run writes its tables as Parquet, too.
 .PHONY: extras
-extras: setup $(STAMP_EXTRAS) ## Runs the tests of tables with pandas, Polars and pyarrow, which users install themselves
-	PYTHONPATH=$(VENV)/extras $(BIN)/python -m pytest --numprocesses 0 tests/test_dictionary.py tests/test_results.py
+extras: setup $(STAMP_EXTRAS) ## Runs the tests of tables with pandas, Polars and pyarrow, and of Optuna's example: packages that users install themselves
+	PYTHONPATH=$(VENV)/extras $(BIN)/python -m pytest --numprocesses 0 tests/test_dictionary.py tests/test_results.py tests/test_tune.py
 
 # New cases each time, and many of them.
 .PHONY: fuzz
@@ -122,7 +122,7 @@ format: setup ## Formats all sources
 lock: ## Renews requirements.lock, requirements-extras.lock and Cargo.lock; the only target that needs uv
 	uv pip compile --quiet --universal --python-version $(PYTHON_MINIMUM) --upgrade --extra dev --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --output-file requirements.lock pyproject.toml
-	uv pip compile --quiet --universal --python-version $(PYTHON_MINIMUM) --upgrade --extra pandas --extra polars --extra pyarrow \
+	uv pip compile --quiet --universal --python-version $(PYTHON_MINIMUM) --upgrade --extra pandas --extra polars --extra pyarrow --extra optuna \
 	  --constraint requirements.lock $$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements.lock | sort -u) \
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate --output-file requirements-extras.lock pyproject.toml
 	$(CARGO) update

@@ -129,9 +129,12 @@ class Store:
 
         Raises InputError where it would have to be removed from a store that may not be written to.
         """
+        path = self.path(key)
+        # Asked first: what another process puts there from now on is whole, and never removed below.
+        if not path.is_symlink() and not path.exists():
+            return True
         if self.has(key):
             return False
-        path = self.path(key)
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             path.unlink()
         elif path.is_dir():

@@ -62,6 +62,12 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
                 Stamp::LONGEST
             ));
         }
+        if matches!(cc, Control::Ndp(_)) && scenario.routing.choice != PathChoice::Spray && has_choice(scenario, routes)
+        {
+            out.push(format!(
+                "schemes.{name} without routing.choice = \"spray\": NDP sends each packet over a path of its own, here all of a message take one"
+            ));
+        }
         let rdma = !cc.is_tcp() && !cc.is_udp() && !cc.is_message_transport();
         if rdma && sprays {
             let telemetry =
@@ -186,14 +192,14 @@ fn windows(spec: &Resolved, network: &BaseRtt, out: &mut Vec<String>) {
         if window.0 as f64 * p.eta < needed as f64 && tcp.ack_delay.0 > network.rtt_ns.saturating_mul(1000) {
             out.push(format!(
                 "schemes.{name}.eta ({}) of the window at line rate ({window}) is less than host.tcp.ack_segments ({}) full segments: \
-                 ACKs wait for host.tcp.ack_delay ({})",
+                 ACKs wait for host.tcp.ack_delay ({:#})",
                 p.eta, tcp.ack_segments, tcp.ack_delay
             ));
         } else if tcp.min_window < tcp.ack_segments && tcp.ack_delay.0 > network.rtt_ns.saturating_mul(1000 * LONG_HELD)
         {
             out.push(format!(
                 "schemes.{name}: where flows meet, their windows fall to host.tcp.min_window ({}), fewer segments than host.tcp.ack_segments \
-                 ({}): such flows stand still until ACKs that host.tcp.ack_delay ({}) holds back",
+                 ({}): such flows stand still until ACKs that host.tcp.ack_delay ({:#}) holds back",
                 tcp.min_window, tcp.ack_segments, tcp.ack_delay
             ));
         }

@@ -49,11 +49,11 @@ impl Generator {
         }
         let Some(letter) = class else {
             let error = InputError::new(format!("missing, and {name} has none of its own")).field("class");
-            return Err(error.allowed("S, W, A, B, C, D, E, F"));
+            return Err(error.allowed(Class::up_to(Class::F)));
         };
         let class = Class::ALL.into_iter().find(|c| format!("{c:?}") == letter).ok_or_else(|| {
             let error = InputError::new("no such class").field("class").value(crate::spelling::clip(letter));
-            error.allowed("S, W, A, B, C, D, E, F")
+            error.allowed(Class::up_to(Class::F))
         })?;
         Ok(match name {
             "bt" => Self::Bt(class),

@@ -30,6 +30,12 @@ pub enum Class {
 impl Class {
     /// All of them, in order of size.
     pub const ALL: [Class; 8] = [Class::S, Class::W, Class::A, Class::B, Class::C, Class::D, Class::E, Class::F];
+
+    /// The letters of those up to `last`, for messages.
+    pub fn up_to(last: Class) -> String {
+        let letters: Vec<String> = Self::ALL.iter().filter(|c| **c <= last).map(|c| format!("{c:?}")).collect();
+        letters.join(", ")
+    }
 }
 
 /// What generators have in common.

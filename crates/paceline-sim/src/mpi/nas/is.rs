@@ -44,7 +44,7 @@ pub fn class(class: Class) -> Result<(Size, u32), InputError> {
         Class::E => (35, 10),
         Class::F => {
             let error = InputError::new("IS has no such class").field("problem_class").value("F");
-            return Err(error.allowed("S, W, A, B, C, D, E"));
+            return Err(error.allowed(Class::up_to(Class::E)));
         }
     };
     Ok((Size { keys_log2, buckets_log2, noise: NOISE }, 11))

@@ -213,6 +213,16 @@ fn schemes_and_loads_the_network_is_not_made_for_are_told() {
     assert_eq!(spray("new_reno", 2), None, "TCP puts segments in order");
     assert!(spray("hpcc_tcp", 2).is_some_and(|w| w.ends_with("telemetry of several paths is taken for one")));
     assert_eq!(spray("hpcc_tcp", 1), None, "one path");
+    let one_path = |choice: &str, spines: u32, cc: &str| {
+        let text = format!(
+            "[topology]\nkind = 'leaf_spine'\nspines = {spines}\n[routing]\nchoice = '{choice}'\n[switch.pfc]\nenabled = false\n\
+             [switch.trimming]\nenabled = {}\n[schemes.s]\ncc = '{cc}'\n{run}",
+            cc == "ndp"
+        );
+        told(&text, "schemes.s without routing.choice").is_some()
+    };
+    assert!(one_path("flow_hash", 2, "ndp"));
+    assert!(!one_path("spray", 2, "ndp") && !one_path("flow_hash", 1, "ndp") && !one_path("flow_hash", 2, "homa"));
     let uneven = |value: f64, slow: u32| {
         let links = [slow, slow, 100, 100].into_iter().enumerate();
         let links: Vec<_> =
