@@ -42,7 +42,7 @@ def test_equal_runs_are_said_to_be(paceline: Callable[..., Outcome], run: Callab
     """Threads and the name of a scenario change nothing that was simulated, and the exit code says so."""
     ended = paceline("diff", run("a"), run("b", "--threads", "2", "--set", "name=other"))
     assert ended.code == 0
-    assert "Simulated the same: every row (40 in flows" in ended.out
+    assert "Simulated the same: all counters, every row (40 in flows" in ended.out
     assert "name     small  other" in ended.out
 
 
@@ -53,6 +53,29 @@ def test_what_differs_is_told(paceline: Callable[..., Outcome], run: Callable[..
     assert "schemes.hpcc.eta  0.95  0.5" in ended.out
     assert "fct_sender_ps, fct_receiver_ps" in ended.out
     assert "40 finished flows of the same source" in ended.out
+
+
+BARE = [f"records.{name}" for name in ("queues=off", "links=false", "pauses=false", "series.interval=off")]
+
+
+def test_what_no_table_tells_of_differs_all_the_same(paceline: Callable[..., Outcome], run: Callable[..., str]) -> None:
+    """Two runs with no more than flows on record were "the same", though one had marks and the other none."""
+    bare = [part for text in BARE for part in ("--set", text)]
+    marking = [f"switch.ecn.{name}=1KB" for name in ("k_min", "k_max")]
+    ended = paceline("diff", run("a", *bare), run("b", *bare, *(part for text in marking for part in ("--set", text))))
+    assert ended.code == 1
+    assert "none of 40 rows differ" in ended.out
+    assert [line.split()[:2] for line in ended.out.splitlines() if line.startswith("marks")] == [["marks", "0"]]
+
+
+def test_what_one_run_did_not_record_is_no_difference(
+    paceline: Callable[..., Outcome], run: Callable[..., str]
+) -> None:
+    """The same run with fewer records was said to have been simulated otherwise."""
+    ended = paceline("diff", run("a"), run("b", *(part for text in BARE for part in ("--set", text))))
+    assert ended.code == 0
+    assert "Not compared, since recorded otherwise: queues, links, series" in ended.out
+    assert "Simulated the same: all counters, every row (40 in flows)" in ended.out
 
 
 def test_the_first_row_that_differs_is_the_first(paceline: Callable[..., Outcome], run: Callable[..., str]) -> None:

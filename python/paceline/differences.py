@@ -20,6 +20,22 @@ from paceline.words import many, revision
 _FLOW = ("src", "dst", "size_bytes", "start_ps")
 """What makes two flows of two runs the same piece of work."""
 
+_RECORDED_BY = {
+    "queues": ("queues",),
+    "links": ("links",),
+    "pauses": ("pauses",),
+    "saturation": ("pauses", "series"),
+    "series": ("series",),
+    "packets": ("packets",),
+}
+"""The settings below `records` that decide what is in a table. The others hold all that there was."""
+
+_OF_THE_ENGINE = "events"
+"""The counter of the work that an engine has done, not of what was simulated."""
+
+_SAMPLED = "max_buffer_bytes"
+"""The counter that is of samples."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -28,6 +44,15 @@ class Setting:
     field: str
     first: Any
     second: Any
+
+
+@dataclass(frozen=True)
+class Total:
+    """A number of ``summary.json``, of the whole run, that differs."""
+
+    name: str
+    first: int
+    second: int
 
 
 @dataclass(frozen=True)
@@ -82,14 +107,17 @@ class Differences:
     """Version and revision of Paceline, if not the same."""
     states: tuple[str, str]
     """How far the runs have come."""
+    totals: tuple[Total, ...]
     rows: tuple[Rows, ...]
+    not_compared: tuple[str, ...]
+    """Tables that differ and had to: other settings of `records` decided what is in them."""
     flows: Flows | None
     """None without any such flow."""
 
     @property
     def equal(self) -> bool:
-        """Whether everything that was simulated is the same."""
-        return self.states[0] == self.states[1] and all(table.equal for table in self.rows)
+        """Whether everything that was simulated is the same, as far as both runs have it on record."""
+        return self.states[0] == self.states[1] and not self.totals and all(table.equal for table in self.rows)
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -109,10 +137,16 @@ class Differences:
             said.append(f"Made by Paceline {self.versions[0]} and {self.versions[1]}\n")
         if self.states[0] != self.states[1]:
             said.append(f"{a} is {self.states[0]}, {b} {self.states[1]}\n")
+        if self.not_compared:
+            said.append(f"Not compared, since recorded otherwise: {', '.join(self.not_compared)}\n")
         if self.equal:
             held = ", ".join(f"{r.first_rows:,} in {r.table}" for r in self.rows if r.first_rows)
-            said.append(f"Simulated the same: every row ({held or 'there is none'})\n")
+            said.append(f"Simulated the same: all counters, every row ({held or 'there is none'})\n")
             return "\n".join(said)
+        if self.totals:
+            said.append(
+                _table("Counters that differ", ("Counter", a, b), ((t.name, t.first, t.second) for t in self.totals))
+            )
         there = [r for r in self.rows if r.first_rows or r.second_rows]
         wide = max((len(r.table) for r in there), default=0)
         said.append("\n".join(["What was simulated", *(line for r in there for line in _lines(r, wide)), ""]))
@@ -128,7 +162,7 @@ class Differences:
 
 
 def compare(first: Results, second: Results) -> Differences:
-    """Compares all tables of two runs, the one of packets where both have recorded them.
+    """Compares all tables of two runs that both have recorded alike, and what both have counted.
 
     Raises :class:`paceline.ResultsError` where a table is malformed, or missing although the run ended and wrote it.
     """
@@ -139,12 +173,18 @@ def compare(first: Results, second: Results) -> Differences:
     # All tables hold simulated quantities only.
     names = [table.name for table in TABLES if recorded or table.name != "packets"]
     found = [tuple(getattr(run, name) for run in both) for name in names]
+    rows = [_rows(name, a, b) for name, (a, b) in zip(names, found, strict=True)]
+    settings = tuple(_settings(*known)) if len(known) == len(both) else None
+    otherwise = {s.field.split(".")[1] for s in settings or () if s.field.startswith("records.")}
+    skipped = [r.table for r in rows if not r.equal and otherwise.intersection(_RECORDED_BY.get(r.table, ()))]
     return Differences(
         names=_names(first, second),
-        settings=tuple(_settings(*known)) if len(known) == len(both) else None,
+        settings=settings,
         versions=(versions[0], versions[1]) if versions[0] != versions[1] else None,
         states=(first.status, second.status),
-        rows=tuple(_rows(name, a, b) for name, (a, b) in zip(names, found, strict=True)),
+        totals=tuple(_totals(first, second, sampled_alike="series" not in otherwise)),
+        rows=tuple(r for r in rows if r.table not in skipped),
+        not_compared=tuple(skipped),
         flows=_flows(first.flows, second.flows),
     )
 
@@ -177,6 +217,21 @@ def _settings(first: dict[str, Any], second: dict[str, Any]) -> Iterator[Setting
         # 1 and true are equal to Python.
         if a != b or type(a) is not type(b):
             yield Setting(field, a, b)
+
+
+def _totals(first: Results, second: Results, *, sampled_alike: bool) -> Iterator[Total]:
+    """What runs have counted as a whole, and how long they were: of that too few records may tell nothing."""
+
+    def of(run: Results) -> dict[str, int]:
+        flows = {f"flows {state}": number for state, number in run.summary["flows"].items()}
+        return {"simulated_ps": run.simulated_ps, **flows, **run.summary["counters"]}
+
+    a, b = of(first), of(second)
+    for name in a:
+        # A run of an earlier version may have counted less.
+        known = name in b and name != _OF_THE_ENGINE and (sampled_alike or name != _SAMPLED)
+        if known and a[name] != b[name]:
+            yield Total(name, a[name], b[name])
 
 
 def _rows(name: str, first: Columns, second: Columns) -> Rows:
