@@ -524,7 +524,7 @@ class Ecn(Section):
     """ECN marking at departure, by the bytes left behind: never at or below `k_min`, with a
     probability that rises to `p_max` at `k_max`, always above. All schemes of a run share the
     thresholds: the defaults suit DCQCN, DCTCP wants one step (`k_min` and `k_max` of `"300KB"` at
-    100 Gb/s, `p_max = 1`); the other schemes ignore marks.
+    100 Gb/s); the other schemes ignore marks.
     """
 
     enabled: bool = True
@@ -1035,9 +1035,9 @@ class Host(Section):
 
     rto: str = "auto"
     """Retransmission timeout, doubled with each try: a time, `"off"`, or `"auto"` (4 base RTTs
-    and the drain of a full switch buffer at host speed, at least 1 ms, so that it does not fire for
-    queueing at one switch alone). Unit: time. Range [1us, 100s]. Source: Paceline; the HPCC
-    reference simulator has none.
+    and the drain of all that a switch can hold for its slowest link, at least 1 ms, so that it does
+    not fire for queueing at one switch alone). Unit: time. Range [1us, 100s]. Source: Paceline; the
+    HPCC reference simulator has none.
     """
 
     rto_tries: int = 7
@@ -3104,8 +3104,8 @@ class Timely(Section):
 class Dctcp(Section):
     """DCTCP as a rate: it falls once per window by the share of marked packets, and starts at
     line rate. DCTCP wants switches to mark in one step: `switch.ecn.k_min` and `k_max` of `"300KB"`
-    at 100 Gb/s with `p_max = 1`. The thresholds are those of the run, shared by all its schemes;
-    the default ones suit DCQCN. Compare schemes that need different ones by separate runs.
+    at 100 Gb/s. The thresholds are those of the run, shared by all its schemes; the default ones
+    suit DCQCN. Compare schemes that need different ones by separate runs.
     """
 
     cc: ClassVar[Literal["dctcp"]] = "dctcp"

@@ -36,10 +36,12 @@ use paceline_proto::transport::homa::cutoffs::Lengths;
 use paceline_proto::units::{BitsPerSec, Duration, MS, Time};
 
 use crate::error::InputError;
-use crate::graph::Graph;
+use crate::graph::{Graph, NodeId};
 use crate::ideal;
 use crate::routing::Routes;
-use crate::scenario::{HostConfig, QueueRecords, RecordConfig, Rto, Scenario, Transport};
+use crate::scenario::{
+    Accounting, BufferModel, HostConfig, QueueRecords, RecordConfig, Rto, Scenario, SwitchConfig, Transport,
+};
 use crate::spec::host::{BaseRtt, IdleRestart, Rto as RtoSpec};
 use crate::spec::run::{QueueRecords as QueueSpec, Stall};
 use crate::spec::scheme::Control;
@@ -118,13 +120,12 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
     let framing = spec.framing.config();
     let messages = spec.schemes.iter().any(|(_, s)| s.cc.is_message_transport());
     let switch = spec.switch.config(&rates, &framing, messages);
-    let host_rates = || graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0);
-    let (slowest, fastest) = (host_rates().min().unwrap_or(1), host_rates().max().unwrap_or(1));
+    let fastest = graph.hosts().flat_map(|h| graph.ports_of(h)).map(|p| p.rate.0).max().unwrap_or(1);
     let mut routes = Routes::new(Arc::clone(&graph), spec.routing.config());
     let longest = ideal::max_base_rtt(&mut routes, framing.payload);
     let rtt = Duration::from_ns(longest.rtt_ns);
     let base_rtt = if let BaseRtt::Fixed(d) = spec.host.base_rtt { d } else { rtt };
-    let initial = first_timeout(spec, BitsPerSec(slowest).serialisation(switch.buffer.0), base_rtt);
+    let initial = first_timeout(spec, longest_drain(&graph, &switch), base_rtt);
     if let (None, Stall::After(stall)) = (initial, &spec.run.stall)
         && *stall <= rtt
     {
@@ -199,6 +200,18 @@ pub fn assemble(spec: &Resolved) -> Result<Assembled, InputError> {
         drawn,
         warnings,
     })
+}
+
+/// How long the queue of one port takes to empty at most: all that its switch may hold for it, over the slowest of its links.
+fn longest_drain(graph: &Graph, switch: &SwitchConfig) -> Duration {
+    let switches = (0..graph.nodes() as NodeId).filter(|node| !graph.is_host(*node));
+    let drains = switches.filter_map(|node| {
+        let ports = graph.ports_of(node);
+        let by_input = switch.model == BufferModel::PerPort && switch.accounting == Accounting::Input;
+        let most = if by_input { switch.buffer.0.saturating_mul(ports.len() as u64) } else { switch.buffer.0 };
+        ports.iter().map(|p| p.rate).min().map(|slowest| slowest.serialisation(most))
+    });
+    drains.max().unwrap_or(Duration(0))
 }
 
 /// The first timeout of a flow that hears nothing; `drain` is how long a full buffer takes to empty.

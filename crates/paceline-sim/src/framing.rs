@@ -19,6 +19,15 @@ pub struct Framing {
     pub wire_overhead: u32,
 }
 
+/// What a scheme adds to the payload of data packets, beside the headers of [`Framing`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Added {
+    /// Bytes of telemetry in each of them.
+    pub telemetry: u32,
+    /// The last packet of a message is as long as a full one, whatever it carries.
+    pub full_last: bool,
+}
+
 impl Framing {
     /// The HPCC reference simulator's sizes (hpcc-ns3 facts, section 4.2).
     pub const HPCC: Framing =

@@ -236,8 +236,10 @@ pub(crate) fn over_shortest_links(scenario: &Scenario, bytes: u32) -> Box<[u64]>
 fn smallest_frame(scenario: &Scenario) -> u32 {
     let f = &scenario.framing;
     let others = scenario.schemes.iter().filter_map(|s| s.transport.other_frames()).map(|(smallest, _)| smallest);
-    let data = if scenario.quirks.unpadded_data { f.header + 1 } else { f.min_frame };
-    f.min_frame.min(f.pfc_frame).min(f.ack_header).min(data).min(others.min().unwrap_or(u32::MAX)) + f.wire_overhead
+    // Frames are padded to `min_frame`; that is none itself, and 0 where nothing is padded.
+    let padded = f.min_frame.max(f.header.min(f.ack_header));
+    let data = if scenario.quirks.unpadded_data { f.header + 1 } else { padded };
+    padded.min(f.pfc_frame).min(f.ack_header).min(data).min(others.min().unwrap_or(u32::MAX)) + f.wire_overhead
 }
 
 fn link_lookahead(scenario: &Scenario, port: &PortInfo, smallest: u32) -> u64 {
@@ -291,6 +293,15 @@ mod tests {
             links.join(", ")
         );
         (*assemble(&parse(&text, "test", &[]).unwrap()).unwrap().scenario).clone()
+    }
+
+    /// Frames without padding have headers still: such networks were run event by event, on one thread.
+    #[test]
+    fn no_padding_leaves_windows_as_long() {
+        let width = |least: &str| {
+            Windows::of(&racks("1us", "1us", &format!("cc = 'hpcc'\n[framing]\nmin_frame = '{least}'"))).width
+        };
+        assert_eq!([width("0B"), width("1B")], [width("43B"); 2]);
     }
 
     /// A rack with short links is run event by event, and the windows of all others stay long.

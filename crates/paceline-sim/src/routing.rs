@@ -130,6 +130,11 @@ impl Routes {
         self.planes.choose(&self.graph, src, dst, [number; 2])
     }
 
+    /// Whether a flow takes NICs at one switch where its hosts have such, the fastest of them.
+    pub(crate) fn takes_nearest_nics(&self) -> bool {
+        self.planes.nics == config::NicChoice::Nearest
+    }
+
     /// The plane of every NIC of a host: two NICs reach each other when theirs is the same.
     pub(crate) fn planes_of(&self, host: NodeId) -> &[u32] {
         self.planes.of_host(&self.graph, host)

@@ -14,6 +14,7 @@ use paceline_proto::units::{BitsPerSec, Bytes, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::LATEST;
+use crate::framing::Added;
 pub use crate::framing::Framing;
 pub use crate::routing::config::{NextHopOrder, NicChoice, PathChoice, RoutingConfig};
 
@@ -263,6 +264,16 @@ impl Scheme {
     /// Telemetry bytes in each of its data packets, and in what answers them.
     pub fn telemetry_bytes(&self) -> u32 {
         if self.transport == Transport::Rdma { self.params.profile().telemetry.bytes() } else { 0 }
+    }
+
+    /// What it adds to the payload of its data packets.
+    pub fn added(&self) -> Added {
+        let full_last = match &self.transport {
+            Transport::Homa(p) => p.sizes.full_last,
+            Transport::Ndp(p) => p.sizes.full_last,
+            _ => false,
+        };
+        Added { telemetry: self.telemetry_bytes(), full_last }
     }
 
     /// Whether its packets have words beside them.

@@ -284,7 +284,7 @@ impl Bench {
     fn new(name: &str, text: String) -> Self {
         let base = parse(&text, name, &[]).unwrap_or_else(|e| panic!("{e}"));
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("effects").join(name);
-        let ran = ran(base.clone(), &out).expect("a scenario that runs");
+        let ran = ran(base.clone(), &out).unwrap_or_else(|| panic!("{name} does not run"));
         Self { text, base, ran, out }
     }
 
@@ -592,7 +592,7 @@ fn settings_that_nothing_comes_of_are_named() {
     let timers =
         ["host.tcp.rto_initial", "host.tcp.timestamps", "host.tcp.rto_max", "host.tcp.rto_slop", "host.tcp.tries"];
     let of_marks = ["schemes.s.preset", "schemes.s.g", "schemes.s.ai_rate", "schemes.s.min_rate", "host.base_rtt"];
-    let cases: [(&str, String, &[&str]); 15] = [
+    let cases: [(&str, String, &[&str]); 19] = [
         ("hpcc", star("hpcc", shuffle), &["workloads.0.period", "workloads.1.period", "workloads.2.period"]),
         ("still", star("hpcc", ""), &["switch.scheduler", "switch.model", "switch.buffer", "routing.choice"]),
         ("sizes", star("hpcc", poisson), &["workloads.1.load.mean"]),
@@ -605,6 +605,10 @@ fn settings_that_nothing_comes_of_are_named() {
         ("probes", star("hpcc_tcp", ""), &["host.tcp.initial_window"]),
         ("udp", star("udp", ""), &["framing.ack_header", "host.qcn.timer"]),
         ("ndp", star("ndp", trims), &["quirks.line_rate_pacing", "host.qcn.timer"]),
+        ("step", star("dctcp", marks), &["switch.ecn.p_max"]),
+        ("sized", star("dctcp'\nwindow = '30KB", ""), &["host.base_rtt"]),
+        ("waits", star("express_pass", lossy), &["host.base_rtt"]),
+        ("no fate", star("ndp'\nfirst_rtt = 'wait", trims), &["schemes.s.verdict_delay"]),
         ("short", star("dcqcn", marks), &["schemes.s.ai_rate", "schemes.s.hai_rate"]),
         (
             "let in",
@@ -625,6 +629,7 @@ fn settings_that_nothing_comes_of_are_named() {
         }
     }
     let queries = "[[workloads]]\nkind = 'rpc'\nmode = 'open'\nend = '1ms'\nload.value = 0.1\n";
+    let steady = "[[workloads]]\nkind = 'on_off'\nmode = 'cbr'\nend = '1ms'\nload.value = 0.003\n";
     let mpi =
         "kind = 'mpi'\nprogram = 'wrf'\niterations = 1\ncompute = '1us'\nnorth_south = '20KB'\neast_west = '9KB'\n";
     let mpi = format!("[topology]\nkind = 'star'\nhosts = 4\n[schemes.s]\ncc = 'hpcc'\n[[workloads]]\n{mpi}");
@@ -651,6 +656,9 @@ fn settings_that_nothing_comes_of_are_named() {
         ("repaired", star("homa", lossy), "schemes.s.repair = 'new_first'"),
         ("pulled", star("ndp", trims), "schemes.s.rto = '500us'"),
         ("credited", star("express_pass", lossy), "schemes.s.credit_timeout = '5ms'"),
+        ("sent", star("express_pass'\nfirst_rtt = 'burst", lossy), "schemes.s.rto_unscheduled = '5ms'"),
+        ("sent and kept", star("express_pass'\nfirst_rtt = 'burst", lossy), "schemes.s.late_repair = 'at_once'"),
+        ("no sizes", star("udp", &format!("{lossy}{steady}")), "workloads.1.load.mean = 'nominal'"),
         ("measured", star("hpcc", ""), "run.measure_end = '1ms'"),
         ("full", star("hpcc", ""), "quirks.unpadded_data = true"),
         ("over TCP", star("new_reno", lossy), "quirks.unpadded_data = true"),

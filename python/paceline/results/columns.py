@@ -155,7 +155,7 @@ LINKS = CsvFile(
     (
         *_PLACE,
         Column("rate_bps", int, "bit/s", "Rate."),
-        Column("delay_ps", int, "ps", "Propagation delay."),
+        Column("delay_ps", int, "ps", "Propagation delay, and `switch.delay` on the way out of a switch."),
         Column("data_packets", int, "packets", "Packets with payload sent."),
         Column("control_packets", int, "packets", "Other packets sent: ACKs, NACKs, PFC frames."),
         Column("data_bytes", int, "bytes", "Their frames, headers included, without what the wire adds."),

@@ -27,8 +27,7 @@ impl Build<'_> {
             LoadMean::Sampled => w::LoadMean::Sampled,
             LoadMean::Nominal => w::LoadMean::Nominal,
         };
-        let telemetry = self.spec.schemes[scheme].1.cc.telemetry_bytes();
-        w::load::mean_bytes(law, bytes, mean, &self.scenario.framing, telemetry)
+        w::load::mean_bytes(law, bytes, mean, &self.scenario.framing, self.spec.schemes[scheme].1.cc.added())
     }
 
     /// Arrivals per second at each of `sources`.

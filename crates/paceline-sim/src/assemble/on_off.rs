@@ -8,6 +8,7 @@ use paceline_proto::units::{Duration, Time};
 use super::lengths::{Expected, seconds};
 use super::{Build, Made};
 use crate::error::InputError;
+use crate::framing::Added;
 use crate::graph::NodeId;
 use crate::spec::workload::{Gap, LoadBytes, LoadOf, OnOff, OnOffMode, Workload};
 use crate::workload::{self as w, FlowDefaults};
@@ -39,7 +40,7 @@ impl Build<'_> {
             }
             OnOffMode::Cbr(mode) => {
                 let framing = &self.scenario.framing;
-                let full = w::load::wire_bytes(u64::from(framing.payload), framing, 0) as f64;
+                let full = w::load::wire_bytes(u64::from(framing.payload), framing, Added::default()) as f64;
                 let wire_per_second = mode.rate.0 as f64 / 8.0;
                 let payload_per_second = wire_per_second * f64::from(framing.payload) / full;
                 let counted = match p.load.bytes {
@@ -52,7 +53,17 @@ impl Build<'_> {
         let pairs = [(1.0, w::Pairs::uniform(&nodes, &nodes))];
         let mut of = self.reference(number, &p.load.of, &nodes, &pairs)?;
         if p.load.of == LoadOf::TorUplink {
-            of.crossing = crossing(&hosts, p.local);
+            let one_switch =
+                |host: &NodeId| graph.ports_of(*host).iter().all(|p| p.peer == graph.ports_of(*host)[0].peer);
+            of.crossing = if nodes.iter().all(one_switch) {
+                crossing(&hosts, p.local)
+            } else {
+                self.reference(number, &p.load.of, &nodes, &on_off_pairs(&hosts, p.local))?.crossing
+            };
+            if of.crossing <= 0.0 {
+                let error = self.spec.error(&field("local"), "no traffic leaves a rack, whose uplinks it is to load");
+                return Err(error.value(p.local).allowed("below 1; or load.of = \"host\""));
+            }
         }
         let flows_per_second = w::rate_for_load(p.load.value, mean, of, nodes.len() as u32)
             .map_err(|e| self.inside(&field("load."), e))?;
@@ -84,6 +95,28 @@ impl Build<'_> {
         };
         Ok(Made { expected, ..Made::flows(w::OnOff::new(&config).map_err(place)?, None, end) })
     }
+}
+
+/// Who sends to whom, in parts with their shares of the flows: to others of the rack, that of the first NIC, or out of it.
+fn on_off_pairs(hosts: &[(NodeId, NodeId)], local: f64) -> Vec<(f64, w::Pairs)> {
+    let mut racks: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+    for (host, rack) in hosts {
+        racks.entry(*rack).or_default().push(*host);
+    }
+    let mut parts = Vec::new();
+    for (rack, own) in &racks {
+        let others: Vec<NodeId> = hosts.iter().filter(|h| h.1 != *rack).map(|h| h.0).collect();
+        let inside = match (own.len(), others.len()) {
+            (1, _) => 0.0,
+            (_, 0) => 1.0,
+            _ => local,
+        };
+        let share = own.len() as f64 / hosts.len() as f64;
+        parts.push((share * inside, w::Pairs::uniform(own, own)));
+        parts.push((share * (1.0 - inside), w::Pairs::uniform(own, &others)));
+    }
+    parts.retain(|(share, _)| *share > 0.0);
+    parts
 }
 
 /// Share of the flows that leave their rack; those of hosts without others in theirs all do.

@@ -240,9 +240,9 @@ impl Net {
         framing.fits(spec.bytes).map_err(|e| e.field(format!("flow {id}")))?;
         let (packets, last_payload) = framing.split(spec.bytes);
         let packets = packets as u32;
-        let telemetry = self.scenario.schemes[usize::from(spec.scheme)].telemetry_bytes();
+        let added = self.scenario.schemes[usize::from(spec.scheme)].added();
         let min_frame = if self.scenario.quirks.unpadded_data { 0 } else { framing.min_frame };
-        let size = |payload: u32| (payload + framing.header + telemetry).max(min_frame) as u16;
+        let size = |payload: u32| (payload + framing.header + added.telemetry).max(min_frame) as u16;
         let [way, back] = self.fastest_ways(&spec, id, sport, [src, dst], [&forth, &reverse]);
         let line = way.ideal(spec.bytes, &framing, &back);
         let mut info = FlowInfo {
@@ -291,7 +291,7 @@ impl Net {
             progress_at: spec.start.0,
             cc,
         };
-        let ack_size = (framing.ack_header + telemetry).max(framing.min_frame) as u16;
+        let ack_size = (framing.ack_header + added.telemetry).max(framing.min_frame) as u16;
         let receiving = Receiving {
             ack_size,
             switches: (reverse.len() - 1) as u8,
@@ -314,7 +314,7 @@ impl Net {
             self.stream_started(stream, slot, dst.host, (way, ack), directions);
         } else {
             if self.offers_flow(id) {
-                let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, telemetry);
+                let frames = wire_bytes(spec.bytes, &Framing { min_frame, ..framing }, added);
                 for direction in directions {
                     self.offered[usize::from(direction)] += frames;
                 }

@@ -261,7 +261,7 @@ impl Net {
         let flow = &mut self.flows[slot as usize];
         let (packets, last) = framing.split(bytes);
         streams.unsettled += u64::from(state.acked == state.end);
-        let telemetry = self.scenario.schemes[usize::from(self.infos[slot as usize].spec.scheme)].telemetry_bytes();
+        let added = self.scenario.schemes[usize::from(self.infos[slot as usize].spec.scheme)].added();
         if is_tcp {
             state.end += bytes;
         } else {
@@ -270,13 +270,13 @@ impl Net {
             let before = state.unacked.back().map_or(state.acked_lack, |m| m.lack);
             state.unacked.push_back(Unacked {
                 end: state.end as u32,
-                short: (last + framing.header + telemetry).max(min_frame) as u16,
+                short: (last + framing.header + added.telemetry).max(min_frame) as u16,
                 lack: before + u64::from(framing.payload - last),
             });
             fit(state, flow);
         }
         let end = state.end;
-        let wire = crate::workload::load::wire_bytes(bytes, &framing, telemetry);
+        let wire = crate::workload::load::wire_bytes(bytes, &framing, added);
         let (nic, place, dst) = (self.ports[flow.nic as usize].nic, flow.place, self.infos[slot as usize].spec.dst);
         match self.share.elsewhere(dst) {
             Some(part) => self.tell(part, Note::Appended { stream, end, letter }),

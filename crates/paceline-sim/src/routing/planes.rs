@@ -12,7 +12,7 @@ pub(super) struct Planes {
     /// All NICs are in one plane.
     single: bool,
     /// Which NICs that reach each other flows use.
-    nics: NicChoice,
+    pub(super) nics: NicChoice,
 }
 
 impl Planes {

@@ -59,6 +59,7 @@ impl Net {
         }
         // Responses to the last queries follow when nothing more is asked for.
         if !matches!(carries, Carries::Responses(_)) {
+            self.first_start = self.first_start.min(now);
             self.last_start = self.last_start.max(now);
         }
     }

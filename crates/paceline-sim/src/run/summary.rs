@@ -11,7 +11,7 @@ use super::offered::closed_loop_groups;
 use crate::clock::LATEST;
 use crate::engine::Ending;
 use crate::graph::NodeId;
-use crate::lookahead::Windows;
+use crate::lookahead::{Windows, shown};
 use crate::machine::peak_rss_mib;
 use crate::net::Net;
 use crate::results::mpi;
@@ -185,7 +185,8 @@ pub(super) fn fill_summary(
     {
         summary.warnings.push(format!(
             "{} timeouts had packets sent again although nothing was lost: answers took longer than host.rto, {}",
-            net.timeouts, rto.initial
+            net.timeouts,
+            shown(rto.initial.0)
         ));
     }
     summary.warnings.extend(effect::thinned(spec, net));
@@ -210,7 +211,8 @@ fn tier_loads(net: &Net, simulated: u64) -> Vec<TierLoad> {
         if ps == 0 { 0.0 } else { bytes as f64 * 8.0 / (bps as f64 * ps as f64 * 1e-12) }
     };
     // A load is what arrives over a time: flows that start sooner one after the other than one of them takes to send have none.
-    let arrivals_ps = if (net.last_start as f64) < mean_sending_ps(net) { 0 } else { net.last_start };
+    let between = net.last_start.saturating_sub(net.first_start);
+    let arrivals_ps = if (between as f64) < mean_sending_ps(net) { 0 } else { between };
     let loads = directions.iter().zip(capacity).zip(&net.offered).zip(carried);
     loads
         .map(|(((direction, bps), offered), carried)| TierLoad {

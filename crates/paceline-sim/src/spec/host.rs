@@ -98,7 +98,7 @@ section! {
         /// A receiver repeats a NACK for the same packet after this long.
         nack_interval: Duration = "500us", in "[1ns, 10s]", from "HPCC reference simulator (fixed there)";
         /// Retransmission timeout, doubled with each try: a time, `"off"`, or `"auto"` (4 base RTTs and the drain
-        /// of a full switch buffer at host speed, at least 1 ms, so that it does not fire for queueing at one switch alone).
+        /// of all that a switch can hold for its slowest link, at least 1 ms, so that it does not fire for queueing at one switch alone).
         rto: Rto = "auto", in "[1us, 100s]", from "Paceline; the HPCC reference simulator has none";
         /// Timeouts in a row at which a flow sends again; at the next it is given up as failed. So is one whose receiver has asked for the same
         /// packet for as long as all these take.

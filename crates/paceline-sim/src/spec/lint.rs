@@ -277,7 +277,7 @@ fn step(scenario: &Resolved, name: &str, out: &mut Vec<String>) {
     if let Some(t) = rates.into_iter().map(|rate| ecn.thresholds(rate)).find(|t| t.k_min < t.k_max) {
         out.push(format!(
             "schemes.{name}: DCTCP wants marking in one step, but switch.ecn (shared by all schemes) rises from {} to {} on ports \
-             of {}; the step is k_min = k_max = \"300KB\" at 100 Gb/s with p_max = 1",
+             of {}; the step is k_min = k_max = \"300KB\" at 100 Gb/s",
             t.k_min, t.k_max, t.rate
         ));
     }

@@ -236,7 +236,7 @@ section! {
 section! {
     /// DCTCP as a rate: it falls once per window by the share of marked packets, and starts at line rate.
     ///
-    /// DCTCP wants switches to mark in one step: `switch.ecn.k_min` and `k_max` of `"300KB"` at 100 Gb/s with `p_max = 1`.
+    /// DCTCP wants switches to mark in one step: `switch.ecn.k_min` and `k_max` of `"300KB"` at 100 Gb/s.
     /// The thresholds are those of the run, shared by all its schemes; the default ones suit DCQCN. Compare schemes that
     /// need different ones by separate runs.
     pub struct Dctcp {

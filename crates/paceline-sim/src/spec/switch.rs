@@ -196,7 +196,7 @@ choice! {
 section! {
     /// ECN marking at departure, by the bytes left behind: never at or below `k_min`, with a probability that rises to
     /// `p_max` at `k_max`, always above. All schemes of a run share the thresholds: the defaults suit DCQCN, DCTCP wants
-    /// one step (`k_min` and `k_max` of `"300KB"` at 100 Gb/s, `p_max = 1`); the other schemes ignore marks.
+    /// one step (`k_min` and `k_max` of `"300KB"` at 100 Gb/s); the other schemes ignore marks.
     pub struct Ecn {
         /// Whether switches mark.
         enabled: bool = true, from "HPCC reference simulator, ENABLE_QCN 1";

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::InputError;
-use crate::framing::Framing;
+use crate::framing::{Added, Framing};
 use crate::workload::{Cdf, SizeLaw};
 
 /// Which bytes a load counts.
@@ -80,12 +80,12 @@ pub fn mean_bytes(
     bytes: LoadBytes,
     mean: LoadMean,
     framing: &Framing,
-    telemetry: u32,
+    added: Added,
 ) -> Result<f64, InputError> {
     let counted = match (bytes, sizes) {
         (LoadBytes::Payload, _) => sizes.mean(),
-        (LoadBytes::Wire, SizeLaw::Fixed(size)) => Wire::of(framing, telemetry).flow(*size) as f64,
-        (LoadBytes::Wire, SizeLaw::Drawn(cdf)) => mean_wire(cdf, framing, telemetry),
+        (LoadBytes::Wire, SizeLaw::Fixed(size)) => Wire::of(framing, added).flow(*size) as f64,
+        (LoadBytes::Wire, SizeLaw::Drawn(cdf)) => mean_wire(cdf, framing, added),
     };
     match (mean, sizes) {
         (LoadMean::Nominal, SizeLaw::Drawn(cdf)) => {
@@ -98,14 +98,14 @@ pub fn mean_bytes(
     }
 }
 
-/// Bytes the data packets of one flow put on the wire, `telemetry` bytes in each on top of the headers.
-pub fn wire_bytes(bytes: u64, framing: &Framing, telemetry: u32) -> u64 {
-    Wire::of(framing, telemetry).flow(bytes)
+/// Bytes the data packets of one flow put on the wire.
+pub fn wire_bytes(bytes: u64, framing: &Framing, added: Added) -> u64 {
+    Wire::of(framing, added).flow(bytes)
 }
 
 /// Mean of [`wire_bytes`] over the sizes drawn, exact but for the rounding of doubles.
-pub fn mean_wire(cdf: &Cdf, framing: &Framing, telemetry: u32) -> f64 {
-    let wire = Wire::of(framing, telemetry);
+pub fn mean_wire(cdf: &Cdf, framing: &Framing, added: Added) -> f64 {
+    let wire = Wire::of(framing, added);
     cdf.expect(|b| wire.flow(b) as f64, |n| wire.flows_below(n))
 }
 
@@ -116,15 +116,17 @@ struct Wire {
     header: u64,
     min_frame: u64,
     overhead: u64,
+    full_last: bool,
 }
 
 impl Wire {
-    fn of(framing: &Framing, telemetry: u32) -> Self {
+    fn of(framing: &Framing, added: Added) -> Self {
         Self {
             payload: u64::from(framing.payload).max(1),
-            header: u64::from(framing.header) + u64::from(telemetry),
+            header: u64::from(framing.header) + u64::from(added.telemetry),
             min_frame: u64::from(framing.min_frame),
             overhead: u64::from(framing.wire_overhead),
+            full_last: added.full_last,
         }
     }
 
@@ -134,6 +136,9 @@ impl Wire {
     }
 
     fn flow(self, bytes: u64) -> u64 {
+        if self.full_last {
+            return bytes.div_ceil(self.payload) * self.packet(self.payload);
+        }
         bytes / self.payload * self.packet(self.payload) + self.packet(bytes % self.payload)
     }
 
@@ -150,6 +155,12 @@ impl Wire {
     fn flows_below(self, n: u64) -> u128 {
         let (blocks, rest) = (u128::from(n / self.payload), n % self.payload);
         let full = u128::from(self.packet(self.payload));
+        if self.full_last {
+            // Of a block's flows all but the first, which is of whole packets, have one more.
+            let (payload, more) = (u128::from(self.payload), |flows: u128| flows.saturating_sub(1));
+            let before = payload * (blocks * blocks.saturating_sub(1) / 2) + blocks * more(payload);
+            return full * (before + u128::from(rest) * blocks + more(u128::from(rest)));
+        }
         let in_full_packets =
             full * (u128::from(self.payload) * (blocks * blocks.saturating_sub(1) / 2) + u128::from(rest) * blocks);
         in_full_packets + blocks * self.packets_below(self.payload) + self.packets_below(rest)
@@ -165,25 +176,31 @@ mod tests {
     use super::*;
     use crate::workload::{Sampling, builtin};
 
+    const WITH_INT: Added = Added { telemetry: 42, full_last: false };
+    const SHORT: Added = Added { telemetry: 8, full_last: false };
+
     /// Full packets: 1048 and 1090 bytes per 1000 without and with 42 bytes of telemetry.
     #[test]
     fn worked_packet_sizes() {
-        assert_eq!(wire_bytes(2_000, &Framing::HPCC, 0), 2_096);
-        assert_eq!(wire_bytes(2_001, &Framing::HPCC, 42), 2_180 + 91);
-        assert_eq!(wire_bytes(1, &Framing::HPCC, 0), 60);
-        assert_eq!([1, 1460].map(|b| wire_bytes(b, &Framing::ETHERNET, 0)), [84, 1538]);
+        assert_eq!(wire_bytes(2_000, &Framing::HPCC, Added::default()), 2_096);
+        assert_eq!(wire_bytes(2_001, &Framing::HPCC, WITH_INT), 2_180 + 91);
+        assert_eq!(wire_bytes(1, &Framing::HPCC, Added::default()), 60);
+        let padded = Added { full_last: true, ..WITH_INT };
+        assert_eq!([1, 1000, 1001].map(|b| wire_bytes(b, &Framing::HPCC, padded)), [1_090, 1_090, 2_180]);
+        assert_eq!([1, 1460].map(|b| wire_bytes(b, &Framing::ETHERNET, Added::default())), [84, 1538]);
     }
 
     /// 320 hosts at 100 Gb/s, half loaded with web search: 3652 flows per second and host; and the rate of `ns2-xpass`.
     #[test]
     fn worked_rates() {
         let web = SizeLaw::Drawn(Arc::new(builtin("websearch").unwrap().cdf));
-        let mean = mean_bytes(&web, LoadBytes::Payload, LoadMean::Sampled, &Framing::HPCC, 0).unwrap();
+        let mean = mean_bytes(&web, LoadBytes::Payload, LoadMean::Sampled, &Framing::HPCC, Added::default()).unwrap();
         let rate = rate_for_load(0.5, mean, LoadReference::host_links(320, 1e11), 320).unwrap();
         assert!((rate - 0.5 * 1e11 / 8.0 / 1_711_249.5).abs() < 1e-3, "{rate}");
         // 192 hosts, three-to-one oversubscribed: mean gap of all = 3 / lambda, headers by full packets.
         let cache = SizeLaw::Drawn(Arc::new(builtin("cachefollower").unwrap().cdf));
-        let wire = mean_bytes(&cache, LoadBytes::Wire, LoadMean::Nominal, &Framing::ETHERNET, 0).unwrap();
+        let wire =
+            mean_bytes(&cache, LoadBytes::Wire, LoadMean::Nominal, &Framing::ETHERNET, Added::default()).unwrap();
         let lambda = 192.0 * 1e11 * 0.6 / (701_490.0 * 8.0 * 1538.0 / 1460.0);
         let rate = rate_for_load(0.6, wire, LoadReference { capacity_bps: 64.0 * 1e11, crossing: 1.0 }, 192).unwrap();
         assert!((rate * 192.0 / (lambda / 3.0) - 1.0).abs() < 2e-3, "{}", rate * 192.0 * 3.0 / lambda);
@@ -206,15 +223,16 @@ mod tests {
             assert!(rate_for_load(load, mean, of, hosts).unwrap_err().allowed.is_some());
         }
         let web = SizeLaw::Drawn(Arc::new(builtin("websearch@hpcc").unwrap().cdf));
-        let error = mean_bytes(&web, LoadBytes::Payload, LoadMean::Nominal, &Framing::HPCC, 0).unwrap_err();
+        let error =
+            mean_bytes(&web, LoadBytes::Payload, LoadMean::Nominal, &Framing::HPCC, Added::default()).unwrap_err();
         assert_eq!(error.allowed.as_deref(), Some("sampled"));
     }
 
     proptest! {
         #[test]
-        fn closed_form_equals_the_sum(n in 0u64..400, payload in 1u32..90, header in 0u32..80, telemetry in 0u32..9) {
+        fn closed_form_equals_the_sum(n in 0u64..400, payload in 1u32..90, header in 0u32..80, telemetry in 0u32..9, full_last: bool) {
             let framing = Framing { payload, header, ..Framing::ETHERNET };
-            let wire = Wire::of(&framing, telemetry);
+            let wire = Wire::of(&framing, Added { telemetry, full_last });
             let sum: u128 = (0..n).map(|b| u128::from(wire.flow(b))).sum();
             prop_assert_eq!(wire.flows_below(n), sum);
         }
@@ -223,8 +241,8 @@ mod tests {
         fn mean_on_the_wire_is_that_of_the_samples(low in 0u64..3000, span in 1u64..5000, step: bool) {
             let sampling = if step { Sampling::Step } else { Sampling::Interpolated };
             let cdf = Cdf::new(vec![(low, 0.25), (low + span, 1.0)], sampling, None).unwrap();
-            let sum: u64 = (0..10_000).map(|k| wire_bytes(cdf.quantile((f64::from(k) + 0.5) / 1e4), &Framing::HPCC, 8)).sum();
-            let mean = mean_wire(&cdf, &Framing::HPCC, 8);
+            let sum: u64 = (0..10_000).map(|k| wire_bytes(cdf.quantile((f64::from(k) + 0.5) / 1e4), &Framing::HPCC, SHORT)).sum();
+            let mean = mean_wire(&cdf, &Framing::HPCC, SHORT);
             prop_assert!((sum as f64 / 1e4 / mean - 1.0).abs() < 2e-3, "{} {mean}", sum as f64 / 1e4);
         }
     }

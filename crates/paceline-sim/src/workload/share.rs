@@ -1,6 +1,6 @@
 //! The share of a workload's flows that crosses a link, expected over the random choices of its flows.
 //!
-//! NICs of a host are equally likely ([`Routes::choose_nics`]), and so are the next hops of a switch; a flow's hosts are drawn
+//! NICs of a host among which a flow's is drawn ([`Routes::choose_nics`]) are equally likely, and so are the next hops of a switch; a flow's hosts are drawn
 //! from a [`Pairs`]. The share is then exact: from the switch of each receiver outwards, the probability to cross the link is the
 //! mean over a switch's next hops. Cost: one search per switch with receivers.
 
@@ -38,13 +38,21 @@ pub enum Crossing {
     Link(NodeId, NodeId),
 }
 
+/// What is told of a NIC.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Nic {
+    plane: u32,
+    peer: NodeId,
+    /// bit/s.
+    rate: u64,
+}
+
 /// Hosts that are alike for a crossing: linked to the same switches, and none of them an end of the link.
 #[derive(Default)]
 struct Group {
     /// The link's end that is its only host.
     end: Option<NodeId>,
-    /// Plane and peer of every NIC.
-    nics: Vec<(u32, NodeId)>,
+    nics: Vec<Nic>,
     /// Weight of its senders.
     weight: f64,
     /// Weights as senders of its receivers; 0 for those that do not send.
@@ -64,7 +72,7 @@ pub fn expected_share(routes: &mut Routes, pairs: &Pairs, crossing: Crossing) ->
     let mut by_target: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
     for (i, group) in groups.iter().enumerate().filter(|(_, g)| !g.receivers.is_empty()) {
         for nic in &group.nics {
-            let list = by_target.entry(nic.1).or_default();
+            let list = by_target.entry(nic.peer).or_default();
             if list.last() != Some(&i) {
                 list.push(i);
             }
@@ -78,6 +86,7 @@ pub fn expected_share(routes: &mut Routes, pairs: &Pairs, crossing: Crossing) ->
         let error = InputError::new("the network is too large to work out how much crosses a link").value(size);
         return Err(error.allowed(format!("a product of at most {MOST_STEPS}")));
     }
+    let nearest = routes.takes_nearest_nics();
     let mut share = 0.0;
     let mut chance = vec![0.0f64; graph.nodes()];
     for (&target, receiving) in &by_target {
@@ -94,7 +103,7 @@ pub fn expected_share(routes: &mut Routes, pairs: &Pairs, crossing: Crossing) ->
                     to_group.receivers.iter().map(|own| ratio(from_group.weight, total - own)).sum()
                 };
                 if likely > 0.0 {
-                    let here = nic_pairs(&graph, from_group, to_group, target, crossing, &chance);
+                    let here = nic_pairs(&graph, nearest, [from_group, to_group], target, crossing, &chance);
                     share += likely / receivers * here;
                 }
             }
@@ -112,8 +121,8 @@ fn groups(routes: &Routes, graph: &Graph, pairs: &Pairs, crossing: Crossing) -> 
     let mut index: BTreeMap<_, usize> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
     let mut group_of = |host: NodeId| -> usize {
-        let peers = graph.ports_of(host).iter().map(|p| p.peer);
-        let nics: Vec<(u32, NodeId)> = routes.planes_of(host).iter().copied().zip(peers).collect();
+        let ports = routes.planes_of(host).iter().zip(graph.ports_of(host));
+        let nics: Vec<Nic> = ports.map(|(plane, p)| Nic { plane: *plane, peer: p.peer, rate: p.rate.0 }).collect();
         let end = matches!(crossing, Crossing::Link(a, b) if a == host || b == host).then_some(host);
         *index.entry((nics.clone(), end)).or_insert_with(|| {
             groups.push(Group { end, nics, ..Group::default() });
@@ -134,22 +143,33 @@ fn groups(routes: &Routes, graph: &Graph, pairs: &Pairs, crossing: Crossing) -> 
 }
 
 /// For two groups: the probability that the receiver's NIC is on `target` and the crossing applies.
-fn nic_pairs(graph: &Graph, from: &Group, to: &Group, target: NodeId, crossing: Crossing, chance: &[f64]) -> f64 {
-    let reached = |plane: u32| to.nics.iter().filter(|n| n.0 == plane).count();
-    let usable = from.nics.iter().filter(|n| reached(n.0) > 0).count() as f64;
+fn nic_pairs(
+    graph: &Graph,
+    nearest: bool,
+    [from, to]: [&Group; 2],
+    target: NodeId,
+    crossing: Crossing,
+    chance: &[f64],
+) -> f64 {
+    // Where NICs of both are on one switch, and such are preferred, only the fastest of these pairs.
+    let rate = |a: &Nic, b: &Nic| (a.plane == b.plane && a.peer == b.peer).then(|| a.rate.min(b.rate));
+    let best = from.nics.iter().filter(|_| nearest).flat_map(|a| to.nics.iter().filter_map(move |b| rate(a, b))).max();
+    let joins = |a: &Nic, b: &Nic| if best.is_some() { rate(a, b) == best } else { a.plane == b.plane };
+    let reached = |a: &Nic| to.nics.iter().filter(|b| joins(a, b)).count();
+    let usable = from.nics.iter().filter(|a| reached(a) > 0).count() as f64;
     let mut sum = 0.0;
-    for (plane, peer) in from.nics.iter().filter(|n| reached(n.0) > 0) {
-        let there = to.nics.iter().filter(|n| n.0 == *plane && n.1 == target).count() as f64;
+    for a in &from.nics {
+        let there = to.nics.iter().filter(|b| joins(a, b) && b.peer == target).count() as f64;
         if there == 0.0 {
             continue;
         }
         let applies = match crossing {
-            Crossing::Rack => f64::from(u8::from(*peer != target)),
-            Crossing::Link(a, b) if graph.is_host(a) => f64::from(u8::from(from.end == Some(a) && *peer == b)),
-            Crossing::Link(a, b) if graph.is_host(b) => f64::from(u8::from(to.end == Some(b) && target == a)),
-            Crossing::Link(..) => chance[*peer as usize],
+            Crossing::Rack => f64::from(u8::from(a.peer != target)),
+            Crossing::Link(x, y) if graph.is_host(x) => f64::from(u8::from(from.end == Some(x) && a.peer == y)),
+            Crossing::Link(x, y) if graph.is_host(y) => f64::from(u8::from(to.end == Some(y) && target == x)),
+            Crossing::Link(..) => chance[a.peer as usize],
         };
-        sum += applies * there / (usable * reached(*plane) as f64);
+        sum += applies * there / (usable * reached(a) as f64);
     }
     sum
 }

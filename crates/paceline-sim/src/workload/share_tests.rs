@@ -9,16 +9,15 @@ use crate::routing::Address;
 use crate::routing::config::{NextHopOrder, NicChoice, PathChoice, RoutingConfig};
 use crate::topology;
 
-fn routes(topology: &Topology) -> Routes {
-    let config =
-        RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0, nics: NicChoice::All };
+fn routes(topology: &Topology, nics: NicChoice) -> Routes {
+    let config = RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0, nics };
     Routes::new(Arc::new(Graph::new(topology)), config)
 }
 
 /// One of 20 racks sends a twentieth, 304 of 319 parts of it to other racks, over four uplinks; and a host's own link.
 #[test]
 fn worked_shares_of_the_hpcc_tree() {
-    let mut routes = routes(&topology::hpcc_fat320().unwrap());
+    let mut routes = routes(&topology::hpcc_fat320().unwrap(), NicChoice::All);
     let hosts: Vec<NodeId> = (0..320).collect();
     let all = Pairs::uniform(&hosts, &hosts);
     let graph = routes.graph().clone();
@@ -40,7 +39,8 @@ fn worked_shares_of_the_hpcc_tree() {
 fn two_hosts_back_to_back() {
     let kinds = vec![NodeKind::Host; 2];
     let link = Link::symmetric(0, 1, BitsPerSec(1), Duration(0));
-    let mut routes = routes(&Topology { kinds, tiers: vec![0; 2], links: vec![link, link] });
+    let back_to_back = Topology { kinds, tiers: vec![0; 2], links: vec![link, link] };
+    let mut routes = routes(&back_to_back, NicChoice::All);
     let half = expected_share(&mut routes, &Pairs::uniform(&[0, 1], &[0, 1]), Crossing::Link(1, 0)).unwrap();
     assert!((half - 0.5).abs() < 1e-12, "{half}");
 }
@@ -78,13 +78,13 @@ fn by_hand(routes: &mut Routes, pairs: &Pairs, link: (NodeId, NodeId)) -> f64 {
     share
 }
 
-/// Hosts with one to three NICs on leaves of one or two planes, leaves wired to spines at random, perhaps twice.
+/// Hosts with one to three NICs, of one or two rates, on leaves of one or two planes, leaves wired to spines at random, perhaps twice.
 fn networks() -> impl Strategy<Value = Topology> {
     let nics = prop::collection::vec(prop::collection::vec(0u32..4, 1..4), 3..6);
     (nics, prop::collection::vec((0u32..4, 0u32..3), 6..14), any::<bool>()).prop_map(|(nics, wires, two_planes)| {
         let hosts = nics.len() as u32;
         let (leaf, spine) = (hosts, hosts + 4);
-        let link = |a, b| Link::symmetric(a, b, BitsPerSec(1_000_000_000), Duration(1));
+        let link = |a: u32, b: u32| Link::symmetric(a, b, BitsPerSec(1_000_000_000 << ((a ^ b) & 1)), Duration(1));
         let mut links: Vec<Link> = wires.iter().map(|(l, s)| link(leaf + l, spine + s)).collect();
         // Each leaf at a spine that all of its plane have.
         links.extend((0..4).map(|l| link(leaf + l, spine + if two_planes { l % 2 } else { 0 })));
@@ -103,8 +103,13 @@ fn networks() -> impl Strategy<Value = Topology> {
 proptest! {
     /// The share is what following every choice of every pair gives, for every link there is.
     #[test]
-    fn shares_are_those_of_all_choices(topology in networks(), one_receiver: bool, weights in prop::collection::vec(0u8..3, 5)) {
-        let mut routes = routes(&topology);
+    fn shares_are_those_of_all_choices(
+        topology in networks(),
+        nearest: bool,
+        one_receiver: bool,
+        weights in prop::collection::vec(0u8..3, 5),
+    ) {
+        let mut routes = routes(&topology, if nearest { NicChoice::Nearest } else { NicChoice::All });
         let hosts: Vec<NodeId> = routes.graph().hosts().collect();
         let mut pairs = Pairs::uniform(&hosts, if one_receiver { &hosts[..1] } else { &hosts });
         for (source, more) in pairs.sources.iter_mut().zip(weights) {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::InputError;
+use crate::framing::Added;
 use crate::graph::{Graph, NodeId};
 use crate::ideal::ack_frame;
 use crate::mpi::program::Send;
@@ -68,11 +69,13 @@ impl Wire {
     /// Of `count` flows or messages of `bytes`, an answer to each packet.
     pub(super) fn of(count: f64, bytes: u64, scenario: &Scenario) -> Self {
         let framing = &scenario.framing;
-        let telemetry = scenario.schemes.iter().map(Scheme::telemetry_bytes).max().unwrap_or(0);
+        let all = || scenario.schemes.iter().map(Scheme::added);
+        let telemetry = all().map(|a| a.telemetry).max().unwrap_or(0);
+        let added = Added { telemetry, full_last: all().any(|a| a.full_last) };
         let bytes = bytes.max(1);
         let answer = ack_frame(framing).max((framing.ack_header + telemetry).into()) as f64;
         Self {
-            data: count * wire_bytes(bytes, framing, telemetry) as f64,
+            data: count * wire_bytes(bytes, framing, added) as f64,
             answers: count * framing.split(bytes).0 as f64 * answer,
         }
     }

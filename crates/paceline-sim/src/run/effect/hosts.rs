@@ -106,9 +106,15 @@ pub(super) fn base_rtt(Seen { spec, net, .. }: Seen<'_>, note: &mut impl FnMut(&
     let [tcp, udp] = [is_over_tcp, is_over_udp].map(|is_over| s.schemes.iter().any(is_over));
     if messages {
         note("quirks.line_rate_pacing", "it is about the pacing of RDMA, which no scheme of this run is over");
-    } else if !has_timed_out(net) && spec.schemes.iter().all(|(_, s)| has_no_window(&s.cc)) {
+        if spec.schemes.iter().all(|(_, s)| s.cc.is_message_transport() && !s.cc.fills_round_trip()) {
+            note("host.base_rtt", "what senders may send unasked is given, or nothing");
+        }
+    } else if !has_timed_out(net) && spec.schemes.iter().all(|(_, s)| goes_by_no_base_rtt(&s.cc)) {
         // The timeout that is made from it did not run out.
-        note("host.base_rtt", "no scheme of this run has a window, and no retransmission timeout ran out");
+        note(
+            "host.base_rtt",
+            "no scheme of this run has a window that is made from it, and no retransmission timeout ran out",
+        );
     }
     let asks = if tcp { s.uses_int() } else { !udp };
     if s.host.own_base_rtt && messages && asks {
@@ -126,9 +132,10 @@ fn is_over_udp(scheme: &Scheme) -> bool {
     matches!(scheme.transport, Transport::Udp(_))
 }
 
-/// Whether a controller goes by no window, and by nothing else that comes from the base RTT.
-fn has_no_window(cc: &Control) -> bool {
-    matches!(cc, Control::Fixed(_) | Control::Dcqcn(_) | Control::Timely(_)) && cc.window() == Window::Off
+/// Whether a controller goes by nothing that comes from the base RTT, its window included.
+fn goes_by_no_base_rtt(cc: &Control) -> bool {
+    let windows_alone = matches!(cc, Control::Fixed(_) | Control::Dcqcn(_) | Control::Timely(_) | Control::Dctcp(_));
+    windows_alone && cc.window() != Window::Bdp
 }
 
 /// Whether RDMA's timeouts had an effect: one ran out, or a flow was given up that asked in vain for as long as all of them take.
@@ -185,8 +192,10 @@ pub(super) fn unpadded(Seen { spec, net, .. }: Seen<'_>, note: &mut impl FnMut(&
         _ => 1,
     };
     let payload = spec.workloads.iter().map(|w| smallest(&w.kind)).min().unwrap_or(1);
-    let telemetry = s.schemes.iter().map(Scheme::telemetry_bytes).min().unwrap_or(0);
-    if net.message_counters().is_some() && !s.programs.iter().any(|p| matches!(p.kind, Kind::Mpi(_))) {
+    // Programs are held against an ideal network, whose frames have none.
+    let programs = s.programs.iter().any(|p| matches!(p.kind, Kind::Mpi(_)));
+    let telemetry = s.schemes.iter().map(Scheme::telemetry_bytes).filter(|_| !programs).min().unwrap_or(0);
+    if net.message_counters().is_some() && !programs {
         note("quirks.unpadded_data", "it is about the data frames of RDMA, which no scheme of this run is over");
     } else if payload + s.framing.header + telemetry >= s.framing.min_frame {
         note("quirks.unpadded_data", "no data frame is shorter than framing.min_frame");

@@ -190,6 +190,10 @@ pub(super) fn marks(Seen { spec, plain, net, .. }: Seen<'_>, note: &mut impl FnM
     for (i, row) in rows.iter().enumerate().filter(|(_, row)| !has(row.rate)) {
         note(&format!("switch.ecn.by_rate.{i}"), &format!("no switch has a port of {}", row.rate));
     }
+    let ecn = &spec.switch.ecn;
+    if ecn.k_min == ecn.k_max {
+        note("switch.ecn.p_max", "switch.ecn.k_min is k_max: above it every packet is marked, below none");
+    }
     let scaled = |p: &&crate::graph::PortInfo| !graph.is_host(p.node) && rows.iter().all(|row| row.rate != p.rate);
     if !graph.ports.iter().any(|p| scaled(&p)) {
         note(

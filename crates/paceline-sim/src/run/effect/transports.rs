@@ -45,7 +45,7 @@ fn other_first_rtt(name: &str, cc: &Control, note: &mut impl FnMut(&str, &str)) 
         (Control::ExpressPass(_), FirstRtt::Burst) => &["request_in_probe"],
         (Control::Ndp(_), FirstRtt::Burst) => &["verdict_delay", "pull_missing"],
         // There is no burst to end, nor any packet of unknown fate.
-        (Control::Ndp(_), FirstRtt::Wait) => &["stop", "resend_open", "pull_missing"],
+        (Control::Ndp(_), FirstRtt::Wait) => &["stop", "resend_open", "verdict_delay", "pull_missing"],
         (Control::Homa(_), FirstRtt::Wait) => &["stop", "resend_open"],
         (Control::Homa(_), FirstRtt::Burst) => &["resend_open"],
         _ => return,
@@ -75,8 +75,19 @@ fn repair(name: &str, cc: &Control, net: &Net, counted: &Counters, completed: bo
         ),
         (Control::Ndp(given), Control::Ndp(usual)) => (quiet(&[("rto", given.rto, usual.rto)]), of(name, &["repair"])),
         (Control::ExpressPass(given), Control::ExpressPass(usual)) => (
-            quiet(&[("credit_timeout", given.credit_timeout, usual.credit_timeout)]),
-            of(name, if given.first_rtt == FirstRtt::Wait { &[] } else { &["repair"] }),
+            quiet(&[
+                ("credit_timeout", given.credit_timeout, usual.credit_timeout),
+                ("rto_unscheduled", given.rto_unscheduled, usual.rto_unscheduled),
+                ("rto_scheduled", given.rto_scheduled, usual.rto_scheduled),
+            ]),
+            of(
+                name,
+                match given.first_rtt {
+                    FirstRtt::Wait => &[],
+                    FirstRtt::Aeolus => &["repair"],
+                    FirstRtt::Burst => &["repair", "late_repair"],
+                },
+            ),
         ),
         _ => return,
     };

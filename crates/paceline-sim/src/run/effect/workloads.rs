@@ -57,6 +57,10 @@ fn once(i: usize, kind: &WorkloadKind, note: &mut impl FnMut(&str, &str)) {
 /// Which mean the load is of, where all sizes are equal.
 fn one_size(i: usize, kind: &WorkloadKind, note: &mut impl FnMut(&str, &str)) {
     let sizes = match kind {
+        WorkloadKind::OnOff(OnOff { mode: OnOffMode::Cbr(_), .. }) => {
+            note(&format!("workloads.{i}.load.mean"), &format!("workloads.{i}.mode is \"cbr\": there are no sizes"));
+            return;
+        }
         WorkloadKind::Poisson(w) => &w.sizes,
         WorkloadKind::Incast(w) if matches!(w.mode, IncastMode::Poisson(_)) => &w.sizes,
         WorkloadKind::Rpc(w) if matches!(w.mode, RpcMode::Open(_)) => &w.sizes,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::proactive::{Facts, FirstRtt};
 use super::{Control, Dcqcn, Dctcp, Hpcc, HpccPint, HpccWindow, NoControl, Scheme, SendRate, Timely, Window};
+use crate::framing::Added;
 use crate::scenario::{self, Transport};
 use crate::spec::section::Variants as _;
 
@@ -69,6 +70,16 @@ pub(super) trait Settings {
     fn first_rtt(&self) -> Option<FirstRtt> {
         None
     }
+
+    /// Whether its senders may send, unasked, what fills a base round trip.
+    fn fills_round_trip(&self) -> bool {
+        false
+    }
+
+    /// Whether the last packet of a message is as long as a full one, whatever it carries.
+    fn pads_last(&self) -> bool {
+        false
+    }
 }
 
 impl Control {
@@ -94,9 +105,15 @@ impl Control {
         self.chosen().transport(facts)
     }
 
-    /// Telemetry bytes in each of its data packets.
-    pub fn telemetry_bytes(&self) -> u32 {
-        if self.is_tcp() { 0 } else { self.params().profile().telemetry.bytes() }
+    /// Of a message transport, whether its senders may send, unasked, what fills a base round trip.
+    pub fn fills_round_trip(&self) -> bool {
+        self.chosen().fills_round_trip()
+    }
+
+    /// What it adds to the payload of its data packets.
+    pub fn added(&self) -> Added {
+        let telemetry = if self.is_tcp() { 0 } else { self.params().profile().telemetry.bytes() };
+        Added { telemetry, full_last: self.chosen().pads_last() }
     }
 
     /// Whether it runs over TCP.

@@ -336,6 +336,14 @@ macro_rules! message_transport {
 impl Settings for Homa {
     message_transport!();
 
+    fn fills_round_trip(&self) -> bool {
+        matches!(self.rtt_bytes, FirstBytes::Bdp)
+    }
+
+    fn pads_last(&self) -> bool {
+        self.pad_last
+    }
+
     fn transport(&self, facts: &Facts) -> Transport {
         let sizes = facts.sizes(self.pad_last);
         let rtt_bytes = match self.rtt_bytes {
@@ -391,6 +399,10 @@ impl Homa {
 
 impl Settings for ExpressPass {
     message_transport!();
+
+    fn fills_round_trip(&self) -> bool {
+        self.first_rtt != FirstRtt::Wait && matches!(self.first_bytes, FirstBytes::Bdp)
+    }
 
     fn transport(&self, facts: &Facts) -> Transport {
         let f = &facts.framing;
@@ -458,6 +470,14 @@ fn short(bytes: u32) -> u16 {
 
 impl Settings for Ndp {
     message_transport!();
+
+    fn fills_round_trip(&self) -> bool {
+        !matches!(self.first_window, AutoCount::Count(_))
+    }
+
+    fn pads_last(&self) -> bool {
+        self.pad_last
+    }
 
     fn transport(&self, facts: &Facts) -> Transport {
         let sizes = facts.sizes(self.pad_last);

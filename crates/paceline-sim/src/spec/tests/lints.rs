@@ -162,6 +162,31 @@ fn messages_have_four_round_trips_before_a_stall() {
     assert_eq!([stall("express_pass", "10ms"), stall("express_pass", "1us"), stall("hpcc", "10ms")], [160, 10, 10]);
 }
 
+/// Where the fabric, or only one direction of a link, is slower than hosts send, or ports hold what came by all others, timeouts ran out
+/// although nothing was lost.
+#[test]
+fn first_timeouts_outlast_the_queue_of_a_switch() {
+    let rto_us = |topology: &str, switch: &str| {
+        let text = format!(
+            "[topology]\n{topology}\n[switch]\n{switch}\n[schemes.s]\ncc = 'hpcc'\n[[workloads]]\nkind = 'permutation'\nsizes = '1KB'\n"
+        );
+        let spec = crate::spec::parse(&text, "test", &[]).unwrap();
+        crate::assemble::assemble(&spec).unwrap().scenario.host.rto.unwrap().initial.0 / paceline_proto::units::US
+    };
+    // 10 MB take 0.8 ms at 100 Gb/s, 8 ms at 10; the rest is four base RTTs.
+    let one_way = "kind = 'graph'\nhosts = ['a', 'b']\nswitches = ['s']\nlinks = [{ a = 'a', b = 's' }, { a = 'b', b = 's', rate_back = '10Gbps' }]";
+    for (topology, switch, drain_us) in [
+        ("kind = 'star'", "buffer = '20MB'", 1_600),
+        ("kind = 'dumbbell'\nbottleneck_rate = '10Gbps'", "buffer = '10MB'", 8_000),
+        (one_way, "buffer = '10MB'", 8_000),
+        ("kind = 'star'\nhosts = 10\nhost_rate = '10Gbps'", "buffer = '1MB'\nmodel = 'per_port'", 8_000),
+        ("kind = 'star'\nhosts = 10", "buffer = '1MB'\nmodel = 'per_port'\npfc = { enabled = false }", 1_000),
+    ] {
+        let rto = rto_us(topology, switch);
+        assert!((drain_us..drain_us + 100).contains(&rto), "{topology}, {switch}: {rto} us");
+    }
+}
+
 /// What only the network shows: telemetry has room for five switches, go-back-N and packets on several paths do not go together, and
 /// hosts share a load evenly whatever their links.
 #[test]
