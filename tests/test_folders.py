@@ -733,6 +733,22 @@ def test_a_run_removes_the_report_of_the_one_before(paceline):
     assert set(Path("r").iterdir()) == before | {Path("r/mine.txt")}
 
 
+def test_a_run_leaves_figures_that_no_report_has_drawn(paceline):
+    """A picture of one's own for the paper was gone, and all behind a link to the folder of the paper's."""
+    Path("s.toml").write_text(GOOD)
+    assert paceline("run", "s.toml", "--out", "r").code == 0
+    assert paceline("report", "r", "-q").code == 0
+    Path("r/figures/mine.png").write_text("mine")
+    assert paceline("run", "s.toml", "--out", "r").code == 0
+    assert os.listdir("r/figures") == ["mine.png"]
+    assert paceline("report", "r", "-q").code == 0
+    drawn = set(os.listdir("r/figures"))
+    Path("r/figures").rename("paper")
+    Path("r/figures").symlink_to("../paper")
+    assert paceline("run", "s.toml", "--out", "r").code == 0
+    assert set(os.listdir("paper")) == drawn
+
+
 def test_a_report_removes_the_figures_of_the_one_before(tmp_path):
     """Figures of another run stayed beside the new page, and would go into somebody's paper."""
     few, many = (write_run(tmp_path / str(flows), flows=flows, tables=False) for flows in (2, 1200))

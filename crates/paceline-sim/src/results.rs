@@ -11,6 +11,7 @@ pub mod query_file;
 mod record_file;
 pub mod tables;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -358,20 +359,12 @@ impl Folder {
                 .allowed("a new or empty folder, or a result folder, whose results are replaced")
                 .into());
         }
-        // The summary, by which the folder is known, goes last and is then written first.
+        // The page, which tells its figures from others, goes after them; the summary, by which the folder is known, goes last and is
+        // then written first.
+        remove_figures(path)?;
         for name in replaced_files() {
             remove(&path.join(&name))?;
             remove(&path.join(part_of(&name)))?;
-        }
-        if let Ok(figures) = fs::read_dir(path.join("figures")) {
-            for figure in figures {
-                let figure = figure?.path();
-                if is_figure(&figure) {
-                    remove(&figure)?;
-                }
-            }
-            // A folder with something else in it stays.
-            let _ = fs::remove_dir(path.join("figures"));
         }
         remove(&path.join("summary.json"))?;
         Ok(Self { path: path.to_path_buf(), hold })
@@ -432,12 +425,40 @@ fn replaced_files() -> impl Iterator<Item = String> {
     tables::FILES.into_iter().chain(OTHER_FILES).map(String::from).chain(parquet)
 }
 
+/// Endings of the files that a report draws.
+const FIGURES: [&str; 3] = ["png", "pdf", "svg"];
+
 fn is_figure(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    // One of which only a part was written is nobody's either.
-    let whole = name.strip_prefix('.').and_then(|name| name.strip_suffix(".part")).unwrap_or(&name);
-    Path::new(whole).extension().is_some_and(|e| e == "png" || e == "pdf" || e == "svg")
+    path.extension().is_some_and(|e| FIGURES.iter().any(|ending| e == *ending))
 }
+
+/// Removes the figures that a folder's page leads to, and those of which only a part was written. Others are somebody's, and so is what
+/// a symbolic link leads to.
+fn remove_figures(folder: &Path) -> io::Result<()> {
+    let figures = folder.join("figures");
+    if !fs::symlink_metadata(&figures).is_ok_and(|m| m.is_dir()) {
+        return Ok(());
+    }
+    let page = crate::input::read(&folder.join("report.html"), MOST_PAGE).unwrap_or_default();
+    let page = String::from_utf8_lossy(&page);
+    let links = page.split("href=\"figures/").skip(1);
+    let listed: BTreeSet<&str> = links.filter_map(|link| link.split('"').next()).collect();
+    for entry in fs::read_dir(&figures)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let part = name.strip_prefix('.').and_then(|name| name.strip_suffix(".part"));
+        let drawn = is_figure(Path::new(part.unwrap_or(&name))) && (part.is_some() || listed.contains(name.as_str()));
+        if drawn && !entry.file_type()?.is_dir() {
+            remove(&entry.path())?;
+        }
+    }
+    // A folder with something else in it stays.
+    let _ = fs::remove_dir(figures);
+    Ok(())
+}
+
+/// Largest `report.html` that is read for its figures.
+const MOST_PAGE: u64 = 256 << 20;
 
 /// Whether a run into a folder replaces what is at this path in it.
 pub(crate) fn is_replaced(inside: &Path) -> bool {
