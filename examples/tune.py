@@ -25,16 +25,16 @@ ROUNDS, AT_ONCE = 10, 4
 
 # %%
 def scenario(k_min, k_max_ratio, p_max, increase_us, ai_mbps):
-    """Requests of a key-value store at 60 % load; sizes in KB, times in us, rates in Mb/s."""
+    """Flows of Hadoop at half load; sizes in KB, times in us, rates in Mb/s."""
     return pl.Scenario(
         name="tune",
-        topology=pl.LeafSpine(leaves=4, spines=4, hosts_per_leaf=8, host_rate="25Gbps", fabric_rate="25Gbps"),
+        topology=pl.LeafSpine(leaves=4, spines=4, hosts_per_leaf=8, host_rate="25Gbps", fabric_rate="50Gbps"),
         switch=pl.Switch(
             pfc=pl.Pfc(headroom="auto"),
             ecn=pl.Ecn(k_min=f"{k_min}KB", k_max=f"{round(k_min * k_max_ratio)}KB", p_max=p_max, at="25Gbps"),
         ),
         schemes={"dcqcn": pl.Dcqcn(increase_interval=f"{increase_us}us", ai_rate=f"{ai_mbps}Mbps", min_rate="100Mbps")},
-        workloads=[pl.Poisson(sizes="hadoop", duration="2ms", load=pl.Load(value=0.6))],
+        workloads=[pl.Poisson(sizes="hadoop", duration="2ms", load=pl.Load(value=0.5))],
     )
 
 
