@@ -740,13 +740,13 @@ def test_a_run_leaves_figures_that_no_report_has_drawn(paceline):
     assert paceline("report", "r", "-q").code == 0
     Path("r/figures/mine.png").write_text("mine")
     assert paceline("run", "s.toml", "--out", "r").code == 0
-    assert os.listdir("r/figures") == ["mine.png"]
+    assert list(Path("r/figures").iterdir()) == [Path("r/figures/mine.png")]
     assert paceline("report", "r", "-q").code == 0
-    drawn = set(os.listdir("r/figures"))
+    drawn = {path.name for path in Path("r/figures").iterdir()}
     Path("r/figures").rename("paper")
     Path("r/figures").symlink_to("../paper")
     assert paceline("run", "s.toml", "--out", "r").code == 0
-    assert set(os.listdir("paper")) == drawn
+    assert {path.name for path in Path("paper").iterdir()} == drawn
 
 
 def test_a_report_removes_the_figures_of_the_one_before(tmp_path):
