@@ -1074,11 +1074,19 @@ class Host(Section):
 class Routing(Section):
     """Choice among shortest paths."""
 
-    choice: Literal["flow_hash", "spray", "d_mod_k", "s_mod_k"] = "flow_hash"
+    choice: Literal["flow_hash", "spray", "flowlet", "d_mod_k", "s_mod_k"] = "flow_hash"
     """Per flow by a hash of its addresses and ports, salted per switch; or per packet, drawn at
-    the source. In trees also per flow by the number of its destination (D-mod-k) or source
-    (S-mod-k): on the way up a node takes the uplink of that number, divided by the product of all
-    uplinks below it, modulo its own uplinks. Source: HPCC reference simulator: per-flow ECMP.
+    the source; or per flowlet, what a flow sends without a pause of `flowlet_gap`, drawn at the
+    source. In trees also per flow by the number of its destination (D-mod-k) or source (S-mod-k):
+    on the way up a node takes the uplink of that number, divided by the product of all uplinks
+    below it, modulo its own uplinks. Source: HPCC reference simulator: per-flow ECMP.
+    """
+
+    flowlet_gap: str = "100us"
+    """With `choice = "flowlet"`: from how long a pause on what an end of a flow sends takes a
+    path anew. What is shorter than the difference of two paths' delays lets packets overtake each
+    other. Unit: time. Range [1ns, 10s]. Source: Let It Flow (NSDI 2017); 100 us: simulator of
+    ConWeave (SIGCOMM 2023).
     """
 
     order: Literal["port", "descending_id"] = "port"

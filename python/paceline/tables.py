@@ -398,6 +398,7 @@ def group_tables(runs: Sequence[Results], baseline: Baseline, side: Side) -> lis
 #: Counters that are shown where there are any; all but the first are of transports beside RDMA.
 _WHERE_ANY = {
     "timeouts": "Timeouts",
+    "flowlets": "Flowlets after a pause",
     "unscheduled_packets": "Unscheduled packets",
     "drops_unscheduled": "Unscheduled packets dropped",
     "trimmed_packets": "Trimmed packets",

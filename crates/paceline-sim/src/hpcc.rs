@@ -330,6 +330,7 @@ fn scenario(config: &HpccConfig, graph: Graph, options: &Options) -> Result<Scen
             order: NextHopOrder::DescendingId,
             salt: 0,
             nics: NicChoice::All,
+            flowlet_gap: Duration(0),
         },
         schemes: vec![Scheme {
             transport: Transport::Rdma,

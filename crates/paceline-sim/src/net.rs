@@ -196,8 +196,10 @@ pub struct Net {
     /// Copies of what the hosts look at for every packet.
     pub(crate) payload: u64,
     pub(crate) host: HostConfig,
-    /// Paths are drawn packet by packet.
+    /// Paths are drawn packet by packet, or flowlet by flowlet.
     pub(crate) spray: bool,
+    /// The pause that begins a flowlet, ps, where paths are drawn by flowlet.
+    pub(crate) flowlet_gap: Option<u64>,
     /// They are, and parallel links are not alike.
     pub(crate) uneven: bool,
     /// ACKs travel in the control class, also through switches.

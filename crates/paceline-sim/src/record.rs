@@ -445,6 +445,8 @@ pub struct Counters {
     pub marks: u64,
     /// Data packets made by senders.
     pub data_made: u64,
+    /// Pauses after which an end of a flow took a path anew.
+    pub flowlets: u64,
     /// Data packets delivered to receivers.
     pub data_delivered: u64,
     /// Of these over RDMA, those that receivers have thrown away.
@@ -493,6 +495,7 @@ impl Counters {
             retransmitted,
             marks,
             data_made,
+            flowlets,
             data_delivered,
             data_discarded,
             data_dropped,
@@ -521,6 +524,7 @@ impl Counters {
         self.retransmitted += retransmitted;
         self.marks += marks;
         self.data_made += data_made;
+        self.flowlets += flowlets;
         self.data_delivered += data_delivered;
         self.data_discarded += data_discarded;
         self.data_dropped += data_dropped;

@@ -207,6 +207,8 @@ pub struct CounterSummary {
     pub ties: u64,
     pub retransmitted_packets: u64,
     pub data_packets: u64,
+    #[serde(default)]
+    pub flowlets: u64,
     pub unscheduled_packets: u64,
     pub drops_unscheduled: u64,
     pub trimmed_packets: u64,
@@ -255,6 +257,7 @@ impl CounterSummary {
             ties: c.ties,
             retransmitted_packets: c.retransmitted,
             data_packets: c.data_made,
+            flowlets: c.flowlets,
             unscheduled_packets: m.unscheduled,
             drops_unscheduled: c.drops_unscheduled,
             trimmed_packets: c.data_trimmed,

@@ -6,6 +6,7 @@
 pub(crate) mod by_node;
 pub(crate) mod choice;
 pub mod config;
+pub(crate) mod flowlets;
 pub mod murmur;
 mod planes;
 pub(crate) mod spraying;

@@ -212,6 +212,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
         },
         routing: RoutingConfig {
             choice: match k.seed >> 8 & 3 {
+                _ if k.spray && k.seed & 8 != 0 => PathChoice::Flowlet,
                 _ if k.spray => PathChoice::Spray,
                 0 => PathChoice::DModK,
                 1 => PathChoice::SModK,
@@ -220,6 +221,7 @@ fn build(k: &Knobs) -> (Arc<Scenario>, Vec<FlowSpec>) {
             order: NextHopOrder::Port,
             salt: 7,
             nics: NicChoice::All,
+            flowlet_gap: Duration::from_ns(1 + k.seed % 20_000),
         },
         failures: FailureConfig {
             outages: k

@@ -687,12 +687,13 @@ fn long_tree() -> impl Strategy<Value = String> {
         "kind = 'incast'\nsenders = 2\nsizes = '9KB'\ncount = 3\nperiod = '11us'",
     ]);
     let tree = ((2u32..4, 1u32..3, 1u32..3), (1u32..3, 1u32..3, 1u32..3), one_of(&["1us", "300ns"]));
-    (tree, that_come_late(), load, any::<bool>()).prop_map(|((below, above, delay), transport, load, sprays)| {
+    let choice = one_of(&["flow_hash", "spray", "flowlet"]);
+    (tree, that_come_late(), load, choice).prop_map(|((below, above, delay), transport, load, choice)| {
         let ((hosts, racks, groups), (aggs, cores, tops)) = (below, above);
-        let choice = if sprays && !transport.contains("express") { "spray" } else { "flow_hash" };
+        let choice = if transport.contains("express") { "flow_hash" } else { choice };
         format!(
             "[topology]\nkind = 'xgft'\nchildren = [{hosts}, {racks}, {groups}, 2]\nparents = [1, {aggs}, {cores}, {tops}]\n\
-             delays = ['{delay}', '1us', '1us', '2us']\n[routing]\nchoice = '{choice}'\n{transport}[[workloads]]\n{load}\n\
+             delays = ['{delay}', '1us', '1us', '2us']\n[routing]\nchoice = '{choice}'\nflowlet_gap = '2us'\n{transport}[[workloads]]\n{load}\n\
              [run]\nstop = '100us'\n"
         )
     })

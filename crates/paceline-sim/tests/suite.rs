@@ -13,6 +13,7 @@ mod effects;
 mod engines;
 mod export;
 mod failures;
+mod flowlets;
 mod layers;
 mod loads;
 mod messages;

@@ -75,7 +75,7 @@ FLOWS = CsvFile(
         Column("ideal_hpcc_ps", int, "ps", "Standalone FCT by the formula of the HPCC reference simulator."),
         Column("status", str, "", "`finished`, `failed` (given up by its transport), `running`, `not_started`."),
         Column("retransmitted_packets", int, "packets", "Data packets sent again."),
-        Column("hops", int, "links", "Links on the data path; 0 where it is not known (sprayed packets)."),
+        Column("hops", int, "links", "Links on the data path; 0 where it is not known (sprayed packets, flowlets)."),
         Column(
             "failed_after_ps", int, "ps", "Creation to the instant its transport gave the flow up; empty without.", 0
         ),
@@ -441,6 +441,12 @@ SUMMARY = (
         "packets",
         "Data packets sent, repetitions included; over TCP and UDP also what waits in an adapter or at a NIC that PFC"
         " pauses, one packet there.",
+    ),
+    Column(
+        "counters.flowlets",
+        int,
+        "flowlets",
+        'With `routing.choice = "flowlet"`: pauses after which an end of a flow took a path anew.',
     ),
     Column("counters.unscheduled_packets", int, "packets", "Of them, sent before the receiver had permitted any."),
     Column(

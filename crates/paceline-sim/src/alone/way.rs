@@ -14,7 +14,6 @@ use crate::graph::{Graph, Link, NodeId, NodeKind, PortNo, Side, Topology};
 use crate::ideal::{self, BaseRtt};
 use crate::net::{Net, Pinned, Whole};
 use crate::routing::{Address, Tuple, ip_of};
-use crate::scenario::PathChoice;
 use crate::workload::FlowSpec;
 
 /// Ways kept for flows to come.
@@ -71,7 +70,7 @@ impl Ways {
     pub(super) fn key(&mut self, flow: &FlowSpec, id: u64) -> Result<Key, InputError> {
         let sport = self.net.take_sport(flow, id);
         let (src, dst) = self.net.addresses(flow.src, flow.dst, id);
-        let sprayed = self.net.scenario.routing.choice == PathChoice::Spray;
+        let sprayed = self.net.scenario.routing.choice.splits_flows();
         let (mut forth, mut back) = (Vec::new(), Vec::new());
         let symmetric = self.net.is_symmetric(flow);
         let routes = &mut self.net.routes;

@@ -30,7 +30,11 @@ fn packets_in(time: Duration, scenario: &Scenario) -> Option<u64> {
 /// Of schemes and the network's paths. `network`: its maxima.
 pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, routes: &mut Routes) -> Vec<String> {
     let mut out = Vec::new();
-    let sprays = scenario.routing.choice == PathChoice::Spray && has_choice(scenario, routes);
+    let choice = scenario.routing.choice;
+    let matters = choice.splits_flows() || spec.schemes.iter().any(|(_, s)| matches!(s.cc, Control::Ndp(_)));
+    let has_choice = matters && has_choice(scenario, routes);
+    let sprays = choice == PathChoice::Spray && has_choice;
+    let flowlets = choice == PathChoice::Flowlet && has_choice;
     let switches = network.links.saturating_sub(1);
     for (name, scheme) in &spec.schemes {
         let cc = &scheme.cc;
@@ -62,10 +66,10 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
                 Stamp::LONGEST
             ));
         }
-        if matches!(cc, Control::Ndp(_)) && scenario.routing.choice != PathChoice::Spray && has_choice(scenario, routes)
-        {
+        if matches!(cc, Control::Ndp(_)) && choice != PathChoice::Spray && has_choice {
             out.push(format!(
-                "schemes.{name} without routing.choice = \"spray\": NDP sends each packet over a path of its own, here all of a message take one"
+                "schemes.{name} without routing.choice = \"spray\": NDP sends each packet over a path of its own, here all of a {} take one",
+                if flowlets { "flowlet" } else { "message" }
             ));
         }
         let rdma = !cc.is_tcp() && !cc.is_udp() && !cc.is_message_transport();
@@ -76,10 +80,18 @@ pub(super) fn of_paths(spec: &Resolved, scenario: &Scenario, network: &BaseRtt, 
                 "schemes.{name} with routing.choice = \"spray\": go-back-N takes packets that overtake each other for \
                  losses{telemetry}"
             ));
-        } else if cc.is_tcp() && cc.params().uses_int() && sprays {
+        } else if let (true, true, gap) = (rdma, flowlets, spec.routing.flowlet_gap)
+            && gap < base
+        {
             out.push(format!(
-                "schemes.{name} with routing.choice = \"spray\": one probe after the other takes another path, and telemetry of \
-                 several paths is taken for one"
+                "routing.flowlet_gap ({gap:#}) is shorter than a round trip ({base:#}): packets may overtake each other, which go-back-N \
+                 of schemes.{name} takes for losses"
+            ));
+        } else if cc.is_tcp() && cc.params().uses_int() && (sprays || flowlets) {
+            out.push(format!(
+                "schemes.{name} with routing.choice = \"{}\": one probe after the other takes another path, and telemetry of \
+                 several paths is taken for one",
+                if flowlets { "flowlet" } else { "spray" }
             ));
         }
     }

@@ -318,7 +318,7 @@ impl Told {
         self.differ("framing.min_frame", &m.min_frame, &t.min_frame);
         self.differ("framing.pfc_frame", &m.pfc_frame, &t.pfc_frame);
         self.differ("framing.wire_overhead", &m.wire_overhead, &t.wire_overhead);
-        let RoutingConfig { choice, order, salt, nics: _ } = mine.routing;
+        let RoutingConfig { choice, order, salt, nics: _, flowlet_gap: _ } = mine.routing;
         self.unlike("routing.choice", &choice, &theirs.routing.choice);
         self.unlike("routing.order", &order, &theirs.routing.order);
         self.differ("routing.salt", &salt, &theirs.routing.salt);

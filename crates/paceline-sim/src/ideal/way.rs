@@ -110,8 +110,13 @@ mod tests {
     fn way(switches: usize, tiers: &[u8], links: Vec<Link>) -> Way {
         let kinds = [vec![NodeKind::Host; 2], vec![NodeKind::Switch; switches]].concat();
         let graph = Arc::new(Graph::new(&Topology { kinds, tiers: tiers.to_vec(), links }));
-        let config =
-            RoutingConfig { choice: PathChoice::Spray, order: NextHopOrder::Port, salt: 0, nics: NicChoice::All };
+        let config = RoutingConfig {
+            choice: PathChoice::Spray,
+            order: NextHopOrder::Port,
+            salt: 0,
+            nics: NicChoice::All,
+            flowlet_gap: Duration(0),
+        };
         let mut routes = Routes::new(Arc::clone(&graph), config);
         let mut path = Vec::new();
         let ends = [0, 1].map(|host| Address { host, nic: 0 });

@@ -26,7 +26,7 @@ use crate::ideal::{BaseRtt, base_rtt, base_rtt_by_node};
 use crate::net::Net;
 use crate::net::switch::special::Special;
 use crate::net::switch::special::trimming::ingress;
-use crate::packet::{Handle, Kind, NONE, Packet};
+use crate::packet::{Handle, INT, Kind, NONE, Packet};
 use crate::record::{PacketEvent, Stage};
 use crate::routing::by_node::NodeRoutes;
 use crate::routing::choice::Choice;
@@ -46,6 +46,8 @@ pub(crate) struct Carried {
     id: u64,
     /// Choices between next hops made so far.
     choices: u64,
+    /// Number of the draw of its path: its own or its flowlet's.
+    draw: u32,
     /// The packet's place in the spraying of its message, where it is in one.
     turn: Option<Turn>,
     /// Of the data packet, also on its way back as an ACK: switches passed and a hash of their ports.
@@ -57,7 +59,7 @@ impl Carried {
     /// For a packet of a message transport: its ends, port numbers at these, and the flow.
     pub(crate) fn new(ends: [Address; 2], ports: [u16; 2], id: u64, turn: Option<Turn>) -> Self {
         let ([from, to], [sport, dport]) = (ends, ports);
-        Self { from, to, sport, dport, id, choices: 0, turn, switches: 0, path: 0 }
+        Self { from, to, sport, dport, id, choices: 0, draw: 0, turn, switches: 0, path: 0 }
     }
 
     fn tuple(&self) -> Tuple {
@@ -89,8 +91,6 @@ pub(crate) struct Failures {
     by_node: Option<BTreeMap<usize, NodeRoutes>>,
     /// By packet.
     carried: Vec<Carried>,
-    /// Path of the last acknowledged packet, by flow slot.
-    paths: Vec<u32>,
     /// The next instant at which a link fails or routes change, ps.
     next: u64,
 }
@@ -123,7 +123,6 @@ impl Failures {
             routes: BTreeMap::new(),
             by_node: scenario.quirks.routes_by_node.then(BTreeMap::new),
             carried: Vec::new(),
-            paths: Vec::new(),
         }))
     }
 
@@ -268,9 +267,9 @@ impl Failures {
             (0, _) => return None,
             (1, _) => 0,
             (_, Some(turn)) => turn.next(n),
-            _ if self.routing.choice == PathChoice::Spray && packet.kind == Kind::Data => {
+            _ if self.routing.choice.splits_flows() && packet.kind == Kind::Data => {
                 carried.choices += 1;
-                below(hash3(self.spray, carried.id, u64::from(packet.seq) << 8 | carried.choices & 0xff), n)
+                below(hash3(self.spray, carried.id, u64::from(carried.draw) << 8 | carried.choices & 0xff), n)
             }
             _ => pick(&self.choice, &self.graph, node, carried, n),
         };
@@ -306,7 +305,8 @@ impl Net {
             let info = &self.infos[slot];
             let (spec, id) = (&info.spec, info.id);
             let (from, to) = self.ends(spec, id);
-            Carried::new([from, to], [info.sport, spec.dport], id, None)
+            let draw = if self.flowlet_gap.is_some() { info.flowlet.number() } else { packet.seq };
+            Carried { draw, ..Carried::new([from, to], [info.sport, spec.dport], id, None) }
         } else {
             let Some(failures) = &self.failures else { return };
             failures.carried[h as usize].reversed()
@@ -319,18 +319,22 @@ impl Net {
     /// An ACK has come back: the path its data packet took. A path other than before makes the records of the switches on
     /// it useless as a reference (the path id of HPCC's INT header, sec. 3.1 of the paper).
     pub(crate) fn note_path(&mut self, h: Handle, slot: u32) {
-        let Some(failures) = &mut self.failures else { return };
-        let carried = failures.carried[h as usize];
-        let slot = slot as usize;
-        if failures.paths.len() <= slot {
-            failures.paths.resize(slot + 1, 0);
-        }
-        let before = std::mem::replace(&mut failures.paths[slot], carried.path);
-        let flow = &mut self.flows[slot];
-        flow.switches = carried.switches;
-        // The reference simulator knows no path ids, and sprayed packets take another path each time.
-        let ids = !self.scenario.quirks.link_down && failures.routing.choice != PathChoice::Spray;
-        if ids && before != 0 && before != carried.path {
+        let flow = &mut self.flows[slot as usize];
+        let path = match &self.failures {
+            Some(failures) => {
+                let carried = &failures.carried[h as usize];
+                flow.switches = carried.switches;
+                // The reference simulator knows no path ids, and sprayed packets take another path each time.
+                if self.scenario.quirks.link_down || failures.routing.choice == PathChoice::Spray {
+                    return;
+                }
+                u64::from(carried.path)
+            }
+            None if flow.flags & INT != 0 => self.arena.int(h)[0].0,
+            None => return,
+        };
+        let before = std::mem::replace(&mut self.infos[slot as usize].path, path);
+        if before != 0 && before != path {
             flow.cc.on_new_path();
         }
     }
@@ -361,13 +365,6 @@ impl Net {
         };
         if let Some(pair) = pair {
             self.infos[slot as usize].ideal_hpcc = self.standalone(&BaseRtt { min_rate: rate, ..pair }, spec.bytes);
-        }
-    }
-
-    /// A slot got a new flow.
-    pub(crate) fn forget_path(&mut self, slot: u32) {
-        if let Some(path) = self.failures.as_mut().and_then(|f| f.paths.get_mut(slot as usize)) {
-            *path = 0;
         }
     }
 

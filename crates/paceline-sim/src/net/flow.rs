@@ -14,6 +14,7 @@ use crate::net::streams::{Carries, STREAMS};
 use crate::net::{Net, Pinned};
 use crate::packet::{Arena, Handle, INLINE_HOPS, INT, Kind, LAST, LONG, NONE, PINT, Packet, ROUTED, STAMP, TICKS};
 use crate::record::{FlowEnds, FlowRecord, Status};
+use crate::routing::flowlets::Flowlet;
 use crate::routing::{Address, Routes, Tuple, ip_of};
 use crate::scenario::{Framing, Scenario, Transport};
 use crate::workload::FlowSpec;
@@ -106,6 +107,10 @@ pub struct FlowInfo {
     pub(crate) ideal_hpcc: u64,
     /// Of a flow over UDP.
     pub(crate) datagrams: Datagrams,
+    /// Of a flow over RDMA.
+    pub(crate) flowlet: Flowlet,
+    /// What tells the path of the packet that the last ACK answers from others, over RDMA where packets may take several; 0 before the first.
+    pub(crate) path: u64,
 }
 
 impl Flow {
@@ -234,7 +239,7 @@ impl Net {
         let ctx = &self.contexts[usize::from(context)];
         let cc = Controller::new(ctx);
         let limits = cc.limits(ctx);
-        let routed = if self.failures.is_some() { ROUTED } else { 0 };
+        let routed = if self.failures.is_some() || self.flowlet_gap.is_some() { ROUTED } else { 0 };
         let flags = flow_flags(&ctx.params) | routed;
         let rate = cap(limits.rate, spec.rate_cap);
         framing.fits(spec.bytes).map_err(|e| e.field(format!("flow {id}")))?;
@@ -256,6 +261,8 @@ impl Net {
             ideal_receiver: line.receiver.0,
             ideal_hpcc: self.standalone(&pair, spec.bytes),
             datagrams: Datagrams::default(),
+            flowlet: Flowlet::default(),
+            path: 0,
         };
         let (full_size, short_size) = (size(framing.payload), size(last_payload));
         if matches!(self.scenario.schemes[usize::from(spec.scheme)].transport, Transport::Udp(_)) {
@@ -349,7 +356,6 @@ impl Net {
             let FlowInfo { spec: FlowSpec { src, dst, dport, bytes, .. }, sport, .. } = *info;
             stages.name(number, FlowEnds { src, dst, sport, dport, bytes });
         }
-        self.forget_path(slot);
         if self.messages.is_some() {
             let (number, incoming) = (self.number(slot), self.incoming(src, dst, info));
             self.messages.iter_mut().for_each(|m| m.open(number, incoming));

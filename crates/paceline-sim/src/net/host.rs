@@ -11,13 +11,15 @@ pub(crate) mod message;
 mod turn;
 
 use paceline_proto::cc::{CongestionControl, Loss};
+use paceline_proto::rng::mix;
+use paceline_proto::telemetry::IntHop;
 use paceline_proto::units::Time;
 
 use crate::clock::Wire;
 use crate::net::flow::Flow;
 use crate::net::port::Port;
 use crate::net::{Net, Schedule};
-use crate::packet::{Handle, Kind, PINT, Packet, ROUTED, TICKS};
+use crate::packet::{Handle, INT, Kind, PINT, Packet, ROUTED, TICKS};
 use crate::record::Status;
 use crate::scenario::Rto;
 
@@ -235,7 +237,7 @@ impl Net {
             streams.refit(flow);
         }
         if self.spray {
-            self.spray_packet(slot, h);
+            self.spray_packet(slot, h, now);
         }
         h
     }
@@ -261,21 +263,33 @@ impl Net {
         flags & PINT == 0 || self.pint_counts(slot, now)
     }
 
-    /// Gives a packet a path of its own, drawn from the stream of (flow, packet).
+    /// Gives a packet a path of its own or of its flowlet, drawn from the stream of (flow, packet or flowlet).
     #[inline(never)]
-    fn spray_packet(&mut self, slot: u32, h: Handle) {
-        let info = &self.infos[slot as usize];
-        let (id, spec, seq) = (info.id, info.spec, self.arena[h].seq);
+    fn spray_packet(&mut self, slot: u32, h: Handle, now: u64) {
+        let info = &mut self.infos[slot as usize];
+        let (id, spec) = (info.id, info.spec);
+        let number = match self.flowlet_gap {
+            Some(gap) => {
+                let (number, paused) = info.flowlet.next(now, gap);
+                self.counters.flowlets += u64::from(paused);
+                number
+            }
+            None => self.arena[h].seq,
+        };
         let key = self.draws.spray;
         let mut tier = 0;
         let draw = |n: u32| {
             tier += 1;
-            paceline_proto::rng::below(paceline_proto::rng::hash3(key, id, u64::from(seq) << 8 | tier), n)
+            paceline_proto::rng::below(paceline_proto::rng::hash3(key, id, u64::from(number) << 8 | tier), n)
         };
         let mut path = std::mem::take(&mut self.path);
         let (src, dst) = self.ends(&spec, id);
         if self.routes.spray_path(src, dst, draw, &mut path).is_ok() {
             Self::set_path(&mut self.arena[h], &path[1..]);
+        }
+        if self.flowlet_gap.is_some() && self.arena[h].flags & INT != 0 {
+            // The path id of HPCC's INT header, sec. 3.1 of the paper, in the word before the records.
+            self.arena.int(h)[0] = IntHop(path.iter().fold(0, |id, port| mix(id << 32 | u64::from(*port))));
         }
         self.path = path;
     }

@@ -35,7 +35,7 @@ use crate::packet::{Arena, NONE, PINT, ROUTED};
 use crate::record::{Counters, News, PortCounts, Traffic};
 use crate::routing::by_node::NodeRoutes;
 use crate::routing::{Address, Routes};
-use crate::scenario::{self, BufferModel, PathChoice, QueueRecords, Scenario, Window};
+use crate::scenario::{self, BufferModel, QueueRecords, Scenario, Window};
 
 impl Net {
     /// Builds the network of a scenario.
@@ -111,8 +111,9 @@ impl Net {
             int_multiple,
             payload: u64::from(scenario.framing.payload),
             host: scenario.host,
-            spray: scenario.routing.choice == PathChoice::Spray,
-            uneven: scenario.routing.choice == PathChoice::Spray && ideal::parallel_links_differ(&graph),
+            spray: scenario.routing.choice.splits_flows(),
+            flowlet_gap: scenario.routing.flowlets(),
+            uneven: scenario.routing.choice.splits_flows() && ideal::parallel_links_differ(&graph),
             special_acks: special_acks(&scenario),
             ack_control_class: scenario.host.ack_priority && !scenario.quirks.ack_priority_at_hosts,
             rates,

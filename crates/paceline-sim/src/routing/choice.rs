@@ -75,7 +75,7 @@ impl Modulo {
 /// D-mod-k or S-mod-k where the nodes of a tier differ in their uplinks.
 pub(crate) fn check(graph: &Graph, config: RoutingConfig) -> Result<(), InputError> {
     let word = match config.choice {
-        PathChoice::FlowHash | PathChoice::Spray => return Ok(()),
+        PathChoice::FlowHash | PathChoice::Spray | PathChoice::Flowlet => return Ok(()),
         PathChoice::DModK => "d_mod_k",
         PathChoice::SModK => "s_mod_k",
     };
@@ -83,7 +83,7 @@ pub(crate) fn check(graph: &Graph, config: RoutingConfig) -> Result<(), InputErr
         InputError::new(format!("not defined in this network: {why}"))
             .field("routing.choice")
             .value(format!("\"{word}\""))
-            .allowed("\"flow_hash\" or \"spray\"; d_mod_k and s_mod_k in trees such as kind = \"xgft\" or \"fat_tree\"")
+            .allowed("\"flow_hash\", \"spray\" or \"flowlet\"; d_mod_k and s_mod_k in trees such as kind = \"xgft\" or \"fat_tree\"")
     })
 }
 

@@ -11,8 +11,13 @@ use crate::topology::{Level, dumbbell, fat_tree, hpcc_fat320, leaf_spine, xgft};
 
 const RATE: BitsPerSec = BitsPerSec(100_000_000_000);
 
-const BY_PORT: RoutingConfig =
-    RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0, nics: NicChoice::All };
+const BY_PORT: RoutingConfig = RoutingConfig {
+    choice: PathChoice::FlowHash,
+    order: NextHopOrder::Port,
+    salt: 0,
+    nics: NicChoice::All,
+    flowlet_gap: Duration(0),
+};
 
 fn routes(topology: &Topology, order: NextHopOrder) -> Routes {
     Routes::new(Arc::new(Graph::new(topology)), RoutingConfig { order, ..BY_PORT })

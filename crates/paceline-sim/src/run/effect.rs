@@ -92,22 +92,28 @@ pub fn without_effect(spec: &Resolved, net: &Net, completed: bool) -> Vec<String
     if net.counters.retransmitted == 0 && is_rdma {
         note("host.nack_interval", "no packet was missing");
     }
+    if s.routing.choice != PathChoice::Flowlet {
+        note("routing.flowlet_gap", "routing.choice is not \"flowlet\"");
+    } else if net.counters.flowlets == 0 {
+        note("routing.flowlet_gap", "no end of a flow paused for so long");
+    }
     let one_nic = net.graph.hosts().all(|host| net.graph.ports_of(host).len() == 1);
     match s.routing.choice {
         _ if !net.routes.has_choice() && one_nic => {
             note("routing.order, routing.salt, routing.choice", "every pair of hosts has one shortest path");
         }
         _ if !net.routes.has_choice() => {
-            let same = matches!(s.routing.choice, PathChoice::Spray | PathChoice::FlowHash);
+            let same = matches!(s.routing.choice, PathChoice::Spray | PathChoice::Flowlet | PathChoice::FlowHash);
             let settings = those(&[("routing.order", true), ("routing.choice", same)]);
             note(&settings, "every pair of NICs has one shortest path");
         }
         // The salt is that of hosts with several NICs, too.
         _ if !one_nic => {}
         PathChoice::Spray if !is_rdma => note("routing.salt", "sprayed packets draw their path"),
+        PathChoice::Flowlet if !is_rdma => note("routing.salt", "flowlets draw their path"),
         PathChoice::DModK | PathChoice::SModK => note("routing.salt", "the numbers of hosts choose paths, no hash"),
         // RDMA's answers go by hash where data are sprayed.
-        PathChoice::Spray | PathChoice::FlowHash => {}
+        PathChoice::Spray | PathChoice::Flowlet | PathChoice::FlowHash => {}
     }
     if one_nic {
         note("routing.nics", "no host has several NICs");

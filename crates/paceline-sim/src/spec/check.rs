@@ -289,7 +289,7 @@ fn transports(spec: &Spec, root: &Node) -> Read<()> {
             let error = bad(root, "switch.accounting", "ports that shape credits have queues of their own");
             return Err(allowed(error, "\"output\" with cc = \"express_pass\""));
         }
-        if spec.routing.choice == PathChoice::Spray {
+        if spec.routing.choice.splits_flows() {
             let error = bad(root, "routing.choice", "credits must take the way of the data backwards");
             return Err(allowed(error, "\"flow_hash\" with cc = \"express_pass\""));
         }

@@ -232,17 +232,21 @@ impl Host {
     }
 }
 
-choice! { PathChoice { FlowHash = "flow_hash", Spray = "spray", DModK = "d_mod_k", SModK = "s_mod_k", } }
+choice! { PathChoice { FlowHash = "flow_hash", Spray = "spray", Flowlet = "flowlet", DModK = "d_mod_k", SModK = "s_mod_k", } }
 choice! { NicChoice { All = "all", Nearest = "nearest", } }
 choice! { NextHopOrder { Port = "port", DescendingId = "descending_id", } }
 
 section! {
     /// Choice among shortest paths.
     pub struct Routing {
-        /// Per flow by a hash of its addresses and ports, salted per switch; or per packet, drawn at the source. In trees also
-        /// per flow by the number of its destination (D-mod-k) or source (S-mod-k): on the way up a node takes the uplink of that
-        /// number, divided by the product of all uplinks below it, modulo its own uplinks.
+        /// Per flow by a hash of its addresses and ports, salted per switch; or per packet, drawn at the source; or per flowlet, what a flow
+        /// sends without a pause of `flowlet_gap`, drawn at the source. In trees also per flow by the number of its destination (D-mod-k) or
+        /// source (S-mod-k): on the way up a node takes the uplink of that number, divided by the product of all uplinks below it, modulo
+        /// its own uplinks.
         choice: PathChoice = "flow_hash", from "HPCC reference simulator: per-flow ECMP";
+        /// With `choice = "flowlet"`: from how long a pause on what an end of a flow sends takes a path anew. What is shorter than the
+        /// difference of two paths' delays lets packets overtake each other.
+        flowlet_gap: Duration = "100us", in "[1ns, 10s]", from "Let It Flow (NSDI 2017); 100 us: simulator of ConWeave (SIGCOMM 2023)";
         /// How equal next hops are numbered: by port, or by descending node id as the reference simulator happens to do.
         order: NextHopOrder = "port", from "Paceline";
         /// Added to each switch's id to salt its hash; salts those by which hosts choose among several NICs, too.
@@ -258,6 +262,7 @@ section! {
 impl Routing {
     /// The engine's form.
     pub fn config(&self) -> scenario::RoutingConfig {
-        scenario::RoutingConfig { choice: self.choice, order: self.order, salt: self.salt, nics: self.nics }
+        let Self { choice, order, salt, nics, flowlet_gap, .. } = *self;
+        scenario::RoutingConfig { choice, order, salt, nics, flowlet_gap }
     }
 }

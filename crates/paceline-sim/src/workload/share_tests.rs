@@ -10,7 +10,13 @@ use crate::routing::config::{NextHopOrder, NicChoice, PathChoice, RoutingConfig}
 use crate::topology;
 
 fn routes(topology: &Topology, nics: NicChoice) -> Routes {
-    let config = RoutingConfig { choice: PathChoice::FlowHash, order: NextHopOrder::Port, salt: 0, nics };
+    let config = RoutingConfig {
+        choice: PathChoice::FlowHash,
+        order: NextHopOrder::Port,
+        salt: 0,
+        nics,
+        flowlet_gap: Duration(0),
+    };
     Routes::new(Arc::new(Graph::new(topology)), config)
 }
 

@@ -326,6 +326,7 @@ pub fn plain(topology: &Topology) -> Scenario {
             order: NextHopOrder::Port,
             salt: 0,
             nics: NicChoice::All,
+            flowlet_gap: Duration(0),
         },
         failures: FailureConfig::default(),
         schemes: vec![Scheme {

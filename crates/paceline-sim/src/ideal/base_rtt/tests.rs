@@ -16,6 +16,7 @@ fn routes(topology: &Topology) -> Routes {
         order: NextHopOrder::DescendingId,
         salt: 0,
         nics: NicChoice::All,
+        flowlet_gap: Duration(0),
     };
     Routes::new(Arc::new(Graph::new(topology)), config)
 }

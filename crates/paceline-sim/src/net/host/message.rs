@@ -39,7 +39,7 @@ use crate::net::by_number::ByNumber;
 use crate::net::flow::SLOT_MASK;
 use crate::net::parts::Note;
 use crate::record::Status;
-use crate::scenario::{PathChoice, Scenario, Transport};
+use crate::scenario::{Scenario, Transport};
 use places::Turns;
 
 /// How long a flow's slot stays unused after its end, beside the lookahead, ps: packets of it may still come.
@@ -70,6 +70,8 @@ pub(crate) struct Messages {
     /// Longest timeout of the transport.
     patience: u64,
     spray: bool,
+    /// The pause that begins a flowlet, ps, where packets take paths by flowlet.
+    flowlet_gap: Option<u64>,
     /// Bursts are followed by probes.
     probed: bool,
     /// Headers do not say all, and classes are the flows'.
@@ -110,7 +112,8 @@ impl Messages {
             is_tcp: matches!(endpoints, Endpoints::Tcp(_)),
             has_udp: scenario.schemes.iter().any(|s| matches!(s.transport, Transport::Udp(_))),
             endpoints,
-            spray: scenario.routing.choice == PathChoice::Spray,
+            spray: scenario.routing.choice.splits_flows(),
+            flowlet_gap: scenario.routing.flowlets(),
             probed: scenario.schemes.iter().any(|s| s.transport.is_aeolus()),
             others: Counters::default(),
         })))

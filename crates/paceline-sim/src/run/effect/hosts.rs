@@ -5,7 +5,7 @@ use paceline_proto::units::Duration;
 
 use super::{Seen, those, transports};
 use crate::net::Net;
-use crate::scenario::{PathChoice, Scheme, Transport};
+use crate::scenario::{Scheme, Transport};
 use crate::spec::host::Rto;
 use crate::spec::scheme::{Control, Window};
 use crate::spec::workload::{Sizes, WorkloadKind};
@@ -59,7 +59,7 @@ fn tcp(Seen { spec, plain, net, .. }: Seen<'_>, stays_open: bool, note: &mut imp
         note("host.tcp.ecn", why);
     }
     let lost = c.drops_buffer + c.drops_wire + c.drops_link_down + c.retransmitted > 0;
-    let in_order = !lost && s.routing.choice != PathChoice::Spray && net.failures.is_none();
+    let in_order = !lost && !s.routing.choice.splits_flows() && net.failures.is_none();
     if in_order {
         let settings = "host.tcp.sack, host.tcp.dup_thresh, host.tcp.limited_transmit, host.tcp.reassembly_limit";
         note(settings, "nothing was lost, and nothing overtaken");

@@ -13,6 +13,7 @@ use crate::net::Net;
 use crate::net::flow::{FlowInfo, Receiving, SLOT_MASK};
 use crate::packet::{INLINE_HOPS, NONE};
 use crate::routing::Address;
+use crate::routing::flowlets::Flowlet;
 
 /// A message at its sender's NIC.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,7 @@ pub(super) struct Turns {
     pub(super) burst: (u32, u16),
     /// Paths there are; 0 before the first packet.
     pub(super) paths: u32,
+    pub(super) flowlet: Flowlet,
 }
 
 /// What a receiver's NIC must know before the first packet comes.

@@ -25,11 +25,11 @@ impl Net {
         self.nics[nic as usize].timer_at = timeout.0.min(queries);
         let header = next?;
         let extra = m.is_tcp.then(|| endpoint!(&mut m.endpoints, nic, host => host.extra()));
-        Some((self.message_packet(nic, &header, extra), header.peer, more))
+        Some((self.message_packet(nic, &header, extra, now), header.peer, more))
     }
 
     /// The packet of a header.
-    fn message_packet(&mut self, nic: u32, header: &Header, extra: Option<Extra>) -> Handle {
+    fn message_packet(&mut self, nic: u32, header: &Header, extra: Option<Extra>, now: u64) -> Handle {
         let back = header.is(TO_SENDER);
         let mut packet = Packet {
             next: NONE,
@@ -95,7 +95,7 @@ impl Net {
             }
             (outbound.peer, info.id, [info.sport, info.spec.dport], outbound.turns)
         };
-        let turn = spray.then(|| self.spray_turn(nic, peer, id, header, turns));
+        let turn = spray.then(|| self.spray_turn(nic, peer, id, header, turns, now));
         if let (Some(turn), None) = (turn, &self.failures) {
             self.spread(&mut packet, nic, peer, turn);
         }
@@ -120,7 +120,7 @@ impl Net {
     }
 
     /// The turn of a packet that a NIC sends for a message, among the paths to its peer.
-    fn spray_turn(&mut self, nic: u32, peer: u32, id: u64, header: &Header, mut turns: Turns) -> Turn {
+    fn spray_turn(&mut self, nic: u32, peer: u32, id: u64, header: &Header, mut turns: Turns, now: u64) -> Turn {
         let back = header.is(TO_SENDER);
         if turns.paths == 0 {
             let [from, to] = [nic, peer].map(|nic| self.addresses[nic as usize]);
@@ -128,7 +128,14 @@ impl Net {
         }
         let mut number = 0;
         if let Some(m) = &mut self.messages {
-            number = turns.next(header, m.probed);
+            number = match m.flowlet_gap {
+                Some(gap) => {
+                    let (number, paused) = turns.flowlet.next(now, gap);
+                    self.counters.flowlets += u64::from(paused);
+                    number
+                }
+                None => turns.next(header, m.probed),
+            };
             let places = &mut m.places[nic as usize];
             let place = header.flow as usize;
             *(if back { &mut places.receiving[place].turns } else { &mut places.sending[place].turns }) = turns;
