@@ -114,6 +114,16 @@ def test_rates_and_times_are_those_of_the_rows(folder: Path) -> None:
     assert results.flow_counts() == {"not_started": 0, "running": 0, "finished": 0, "failed": 0}
 
 
+def test_the_answer_that_ends_a_run_counts(tmp_path: Path) -> None:
+    """One query was missing from the rate of a run that was over with its last answer."""
+    rpc = 'kind = "rpc"\nclients = [0]\nservers = [1]\nduration = "30us"\n'
+    text = f'[topology]\nkind = "star"\nhosts = 2\n[schemes.s]\ncc = "hpcc"\n[[workloads]]\n{rpc}'
+    run = simulate(text, tmp_path / "r", progress="none")
+    (group,) = groups(run)
+    assert run.summary["queries"]["answered"] == run.queries.rows > 2
+    assert group.per_second * run.simulated_ps * 1e-12 == pytest.approx(run.queries.rows)
+
+
 def test_a_page_of_queries_names_its_groups(folder: Path) -> None:
     page = write_report([folder / "out"], folder / "report.html", paper_figures=False).read_text()
     for text in ("Queries by group", "Answered/s", "many", "few", "Query completion time"):

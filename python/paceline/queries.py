@@ -1,7 +1,8 @@
 """Queries and responses: completion times, slowdowns and rates, by group.
 
 A query counts when it was issued inside the run's measuring window. One without response when the run ended is
-censored: it enters with its age. The rate of a group is the queries answered inside the window, per second of it.
+censored: it enters with its age. The rate of a group is the queries answered inside the window, per second of it; what is answered at
+the instant the run ends is inside.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def _group(run: Results, own: NDArray[np.bool_], label: str) -> Group:
     answered = qct > 0
     value = np.where(answered, qct, np.maximum(run.simulated_ps - start, 0.0))
     mask = own & (start >= begin) & (start < end)
-    done = own & answered & (start + qct >= begin) & (start + qct < end)
+    at = start + qct
+    done = own & answered & (at >= begin) & ((at <= end) if end == run.simulated_ps else (at < end))
     # A killed run has told nothing of its open queries, so that those it has told of are the quick ones.
     size, open_ = q["size_bytes"][mask].astype(np.int64), ~answered[mask] | (run.status == "running")
     failed = np.zeros(len(size), dtype=bool)
