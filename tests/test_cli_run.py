@@ -241,6 +241,13 @@ def test_a_setting_that_an_override_of_its_section_took_away_is_not_told(pacelin
     assert "had no effect: switch.pfc.headroom, switch.pfc.alpha (" in told
 
 
+def test_a_setting_with_blanks_in_its_key_is_told(paceline):
+    """The engine takes `host . tcp . stack = freebsd` as it is meant; that it had no effect nobody said."""
+    paceline("init", "incast")
+    told = paceline("run", "incast.toml", "--set", "host . tcp . stack = freebsd").out
+    assert "had no effect: host.tcp" in told
+
+
 def test_a_flow_to_follow_that_never_was_is_told(paceline):
     """By the option that asked for it, not by the setting that the option stands for."""
     paceline("init", "incast")

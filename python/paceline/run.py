@@ -258,7 +258,7 @@ def given_settings(text: str, overrides: Sequence[str] = ()) -> set[str]:
     """The settings that a scenario in TOML and its overrides name, dotted, without the numbers of list entries."""
     found = {".".join(part for part in path if isinstance(part, str)) for path in named_settings(text)}
     for override in overrides:
-        parts = override.partition("=")[0].strip().split(".")
+        parts = [part.strip() for part in override.partition("=")[0].split(".")]
         key = ".".join(part for part in parts if not part.isdecimal())
         if not any(part.isdecimal() for part in parts):
             # A table in place of a section leaves nothing of that. Of a list other entries may name the same.

@@ -81,7 +81,7 @@ impl Node {
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         match &self.item {
             Item::Table(entries) => entries.iter().find(|(k, _)| k == key).map(|(_, node)| node),
-            Item::List(items) => key.parse::<usize>().ok().and_then(|i| items.get(i)),
+            Item::List(items) => list_index(key).and_then(|i| items.get(i)),
             _ => None,
         }
     }
@@ -208,8 +208,9 @@ pub(crate) fn set(root: &mut Node, text: &str, index: u32) -> Read<()> {
             }
             Item::List(items) => {
                 let allowed = format!("an index below {}", items.len());
-                let index = segment.parse::<usize>().ok();
-                index.and_then(|i| items.get_mut(i)).ok_or_else(|| fail("no such element", &path, &allowed))?
+                list_index(segment)
+                    .and_then(|i| items.get_mut(i))
+                    .ok_or_else(|| fail("no such element", &path, &allowed))?
             }
             _ => {
                 let problem = format!("`{}` is not a table", segments[..depth].join("."));
@@ -226,7 +227,7 @@ pub(crate) fn set(root: &mut Node, text: &str, index: u32) -> Read<()> {
         },
         Item::List(items) => {
             let allowed = format!("an index below {}", items.len());
-            let slot = last.parse::<usize>().ok().and_then(|i| items.get_mut(i));
+            let slot = list_index(last).and_then(|i| items.get_mut(i));
             *slot.ok_or_else(|| fail("no such element", key, &allowed))? = item;
         }
         _ => {
@@ -235,6 +236,11 @@ pub(crate) fn set(root: &mut Node, text: &str, index: u32) -> Read<()> {
         }
     }
     Ok(())
+}
+
+/// The place in a list that a key names. One spelling only: of `0` and `00` in two overrides the last would win without a word.
+fn list_index(key: &str) -> Option<usize> {
+    key.parse().ok().filter(|_| key == "0" || !key.starts_with('0'))
 }
 
 /// Whether the parser takes for a number what has other than digits in it.

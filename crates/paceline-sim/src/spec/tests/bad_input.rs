@@ -284,6 +284,8 @@ fn overrides_are_named_in_place_of_the_line() {
         ("schemes.hpcc.etaa=0.9", "schemes.hpcc.etaa", "0.9", "unknown key, did you mean `eta`?"),
         ("workloads.0.class=high", "workloads.0.class", "\"high\"", "wrong type, a string"),
         ("workloads.1.class=3", "workloads.1", "workloads.1.class=3", "no such element"),
+        // Beside `workloads.0.class=4` the last of the two would have won.
+        ("workloads.00.class=3", "workloads.00", "workloads.00.class=3", "no such element"),
         ("topology.kind.k=3", "topology.kind.k", "topology.kind.k=3", "`topology.kind` is not a table"),
         ("seed", "seed", "seed", "not an override"),
         ("a..b=1", "a..b", "a..b=1", "not a field"),
