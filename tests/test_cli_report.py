@@ -1,5 +1,6 @@
 """`paceline report`: what it prints and refuses."""
 
+import json
 import re
 from pathlib import Path
 
@@ -103,3 +104,17 @@ def test_report_refuses_what_is_no_folder(paceline):
     outcome = paceline("report", "nowhere")
     assert outcome.code == 2
     assert "nowhere" in outcome.err
+
+
+def test_what_a_folder_says_does_nothing_to_a_terminal(paceline):
+    """Folders come from others, and their names, warnings and groups were printed as they are."""
+    evil = "a\x1b]0;hi\x07\x9b1m"
+    paceline("init", "incast")
+    paceline("run", "incast.toml")
+    file = Path("results/incast/summary.json")
+    summary = json.loads(file.read_text())
+    summary |= {"name": evil, "warnings": [evil], "without_effect": [evil], "groups": [evil for _ in summary["groups"]]}
+    file.write_text(json.dumps(summary))
+    told = paceline("report", "results/incast")
+    assert "hi" in told.out
+    assert (told.out + told.err).replace("\n", "").isprintable()

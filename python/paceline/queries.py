@@ -1,8 +1,8 @@
 """Queries and responses: completion times, slowdowns and rates, by group.
 
 A query counts when it was issued inside the run's measuring window. One without response when the run ended is
-censored: it enters with its age. The rate of a group is the queries answered inside the window, per second of it; what is answered at
-the instant the run ends is inside.
+censored: it enters with its age. The rate of a group is the queries answered inside the window, per second of it; what
+is answered at the instant the run ends is inside.
 """
 
 from __future__ import annotations

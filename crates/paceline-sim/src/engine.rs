@@ -24,6 +24,9 @@ mod work;
 
 use crate::record::{FlowName, FlowRecord, News, PacketRecord, PfcEvent, QueryRecord, StageRecord};
 
+/// An instant after all others.
+const NEVER: u64 = u64::MAX;
+
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -61,7 +64,7 @@ pub trait Observer {
     /// PFC frames took effect, in the engine's order.
     fn pfc(&mut self, _events: &[PfcEvent]) {}
     /// What ports did with packets, in any order, but all that they did before `before`; to be taken. Names come no later than what they
-    /// name. False: no more of it is wanted.
+    /// name. In the end `before` is never. False: no more of it is wanted.
     fn packets(&mut self, packets: &mut Vec<PacketRecord>, _names: &[FlowName], _before: u64) -> bool {
         packets.clear();
         true
@@ -98,7 +101,8 @@ impl News {
 
     /// Tells the observer what became of packets; before `before` that was all. False where no more is wanted.
     fn tell_packets(&mut self, observer: &mut dyn Observer, before: u64) -> bool {
-        if self.packets.is_empty() && self.names.is_empty() {
+        // In the end also where nothing came since, as the observer may hold back what came before.
+        if self.packets.is_empty() && self.names.is_empty() && before != NEVER {
             return true;
         }
         let wanted = observer.packets(&mut self.packets, &self.names, before);

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from paceline.errors import Failure, Interrupted
+from paceline.errors import Failure, Interrupted, plain
 
 
 def command(name: str, path: Path) -> str:
@@ -40,7 +40,8 @@ def tell_summary(
     """Prints the lines that end a run, as :func:`paceline.results.summary.lines` has them."""
     from paceline.results.summary import lines
 
-    print("\n".join(lines(summary, given, received)), file=sys.stderr if to_stderr else sys.stdout)
+    told = plain("\n".join(lines(summary, given, received)), lines=True)
+    print(told, file=sys.stderr if to_stderr else sys.stdout)
 
 
 def raise_unless_ended(summary: dict[str, Any], partial: str) -> None:

@@ -182,7 +182,7 @@ def report(
     )
     write_page(page, target)
     if not quiet:
-        print(text(page), end="")
+        print(plain(text(page), lines=True), end="")
         print(plain(str(target)))
 
 

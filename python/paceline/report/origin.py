@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -70,7 +71,9 @@ def rerun(run: Results) -> str:
     git = str(run.summary["git"] or "")
     commit = git.removesuffix("-dirty")
     changed = "  # built with changes that were not committed" if commit != git else ""
-    at = f"# in a clone of the source\ngit checkout {commit}{changed}\n" if commit else ""
+    # A folder may be anybody's: nothing but a commit's hash goes into a line that is meant to be pasted.
+    known = re.fullmatch("[0-9a-f]{7,64}", commit)
+    at = f"# in a clone of the source\ngit checkout {commit}{changed}\n" if known else ""
     return f"{at}paceline run {scenario} --out {again}"
 
 

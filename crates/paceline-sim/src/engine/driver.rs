@@ -7,14 +7,13 @@ use super::ahead::{Ahead, SIDES};
 use super::lanes::Start;
 use super::part::Part;
 use super::team::{Patience, Standing, Team};
-use super::{Observer, Progress};
+use super::{NEVER, Observer, Progress};
 use crate::diagnosis::{Standstill, Symptoms};
 use crate::error::InputError;
 use crate::net::Net;
 use crate::record::News;
 use crate::workload::{FlowSource, FlowSpec};
 
-const NEVER: u64 = u64::MAX;
 /// Windows for which flows are drawn ahead.
 const DRAWN_AHEAD: u64 = 64;
 /// Windows between two reports to the observer.

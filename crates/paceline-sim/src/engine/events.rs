@@ -4,6 +4,7 @@
 //! quirk `insertion_order` ties go to the event scheduled first, as in the reference simulator; the number of an end of
 //! transmission is then reserved when the transmission starts, whether or not the event is needed.
 
+use super::NEVER;
 use super::calendar::{self, Calendar, Ties};
 use super::order::{Event, Rank, place_key};
 use crate::error::InputError;
@@ -12,8 +13,6 @@ use crate::packet::{Handle, Kind, NONE};
 use crate::scenario::Scenario;
 use crate::workload::FlowSpec;
 
-/// Never.
-const NEVER: u64 = u64::MAX;
 /// Bytes that can come to a switch between two looks at its accounts: a frame.
 pub(super) const ONE_FRAME: u64 = 1 << 16;
 

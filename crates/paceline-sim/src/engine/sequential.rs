@@ -8,7 +8,7 @@ pub(crate) use super::events::list_bytes;
 use super::events::{self, Events, What};
 use super::order::Rank;
 use super::reference_nic::{ReferenceNics, ReferenceOptions};
-use super::{Ending, Observer, progress, report};
+use super::{Ending, NEVER, Observer, progress, report};
 use crate::diagnosis::{Standstill, Symptoms, diagnose, waits};
 use crate::error::InputError;
 use crate::graph::NodeId;
@@ -17,9 +17,6 @@ use crate::packet::{Handle, NONE};
 use crate::record::Sampler;
 use crate::scenario::Scenario;
 use crate::workload::{FlowSource, FlowSpec};
-
-/// Never.
-const NEVER: u64 = u64::MAX;
 
 /// Periodic queue sampling as the reference does it, ps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
