@@ -151,18 +151,18 @@ def read(text: str) -> tree.Tree:
 
 
 def test_trees_that_scenarios_know_are_named() -> None:
-    fat = read(FAT_TREE).topology()
+    fat = read(FAT_TREE).regular()
     assert isinstance(fat, FatTree)
     assert (fat.k, fat.hosts_per_edge, fat.link_delay) == (8, 4, "1000ns")
     spine = read(LEAF_SPINE)
-    net = spine.topology()
+    net = spine.regular()
     assert isinstance(net, LeafSpine)
     assert (net.leaves, net.spines, net.hosts_per_leaf, net.links_per_pair) == (4, 2, 8, 2)
     assert spine.switch_delay_ns == 250
 
 
 def test_other_trees_are_written_link_by_link() -> None:
-    net = read(UNEVEN).topology()
+    net = read(UNEVEN).graph()
     assert isinstance(net, GraphTopology)
     assert (len(net.hosts), len(net.switches)) == (24, 6 + 6 + 4)
     kinds = Counter((link.a.rstrip("0123456789"), link.b.rstrip("0123456789")) for link in net.links)
@@ -309,9 +309,9 @@ def topology(nodes: int, podsize: int, *tiers: tuple[int, int, int]) -> str:
 def test_a_leaf_spine_beyond_those_of_scenarios_is_written_link_by_link(tmp_path: Path) -> None:
     """It was written as one, which `paceline run` then refused."""
     (tmp_path / "t.topo").write_text(topology(10_000, 10_000, (2, 2, 500), (5000, 0, 500)))
-    assert isinstance(tree.read(tmp_path / "t.topo").topology(), GraphTopology)
+    assert tree.read(tmp_path / "t.topo").regular() is None
     (tmp_path / "t.topo").write_text(topology(8192, 8192, (2, 2, 500), (4096, 0, 500)))
-    assert isinstance(tree.read(tmp_path / "t.topo").topology(), LeafSpine)
+    assert isinstance(tree.read(tmp_path / "t.topo").regular(), LeafSpine)
 
 
 def test_what_no_scenario_holds_is_refused_before_it_is_written(paceline) -> None:
@@ -326,3 +326,14 @@ def test_what_no_scenario_holds_is_refused_before_it_is_written(paceline) -> Non
     assert outcome.code == 2
     assert f"c.cm:3: size = {64 * (2**32 - 1) + 1}: out of range" in outcome.err
     assert {path.name for path in Path().iterdir()} == {"c.cm", "t.topo"}
+
+
+def test_too_many_links_are_refused_before_they_are_made(paceline, monkeypatch) -> None:
+    """A few lines of a file took half a gigabyte, and were refused then."""
+    monkeypatch.setattr(tree.Tree, "graph", lambda _: pytest.fail("links are made"))
+    Path("c.cm").write_text("Nodes 32768\nConnections 1\n0->1 start 0 size 1000\n")
+    slow = topology(32_768, 256, (16, 160, 500), (16, 16, 1000), (128, 0, 1000)).split("Tier 1")
+    Path("t.topo").write_text("Tier 1".join([slow[0], slow[1].replace("Gbps 100", "Gbps 10")]))
+    outcome = paceline("htsim", "c.cm", "--topo", "t.topo")
+    assert outcome.code == 2
+    assert "c.cm:1: Nodes = 32768: the network has to be written link by link, and is too long" in outcome.err

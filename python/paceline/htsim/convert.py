@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from paceline import _native
 from paceline.files import check_new, replacing
@@ -30,6 +30,9 @@ from paceline.scenario import (
 
 HEADER_BYTES: Final = 64
 """What htsim adds to the payload of a packet, and the size of all others."""
+
+SHORTEST_LINK: Final = 40
+"""Bytes that a link of a topology file takes in a scenario, at least."""
 
 LINKSPEED: Final = 100_000
 """Mbit/s."""
@@ -96,7 +99,7 @@ def convert(
         raise _native.input_error("not a name", field="out", value=shown, allowed="printable characters")
     # The packets of a flow are numbered in 32 bits.
     connections = Matrix(matrix, most_bytes=(2**32 - 1) * options.mtu)
-    net: Topology
+    net: Topology | None
     if topology is None:
         net, switch_delay = _standard(connections, options), "0s"
     else:
@@ -106,7 +109,12 @@ def convert(
             line.refuse(
                 "not the number of the topology", "Nodes", str(connections.nodes), f"{tree.hosts}, as {topology}"
             )
-        net, switch_delay = tree.topology(), f"{tree.switch_delay_ns}ns"
+        net, switch_delay = tree.regular(), f"{tree.switch_delay_ns}ns"
+        if net is None:
+            # Before they are made: a few lines of a file may ask for a million links.
+            if tree.links * SHORTEST_LINK > MOST_SCENARIO:
+                _too_long(connections)
+            net = tree.graph()
     # Both are there before one is put in place; an error names what was asked for.
     with replacing(target) as draft, replacing(table) as part:
         count = _write_flows(part, connections)
@@ -114,11 +122,15 @@ def convert(
         sources = " and ".join(_printable(path.name) for path in (matrix, topology) if path)
         head = f"# From {sources}; docs/compatibility.md tells how.\n"
         if len((head + text).encode()) > MOST_SCENARIO:
-            problem = "the network has to be written link by link, and is too long for a scenario"
-            allowed = "hosts of a smaller tree, or of a leaf-spine or fat tree with the same latencies everywhere"
-            connections.nodes_line.refuse(problem, "Nodes", str(connections.nodes), allowed)
+            _too_long(connections)
         draft.write_text(head + text, encoding="utf-8")
     return Converted(target, table, connections.nodes, count)
+
+
+def _too_long(connections: Matrix) -> NoReturn:
+    problem = "the network has to be written link by link, and is too long for a scenario"
+    allowed = "hosts of a smaller tree, or of a leaf-spine or fat tree with the same latencies everywhere"
+    connections.nodes_line.refuse(problem, "Nodes", str(connections.nodes), allowed)
 
 
 def scenario(name: str, net: Topology, switch_delay: str, flows: str, options: Options) -> Scenario:

@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 from paceline.htsim.matrix import MOST_NODES
 from paceline.htsim.text import Line, lines
-from paceline.scenario import FatTree, GraphLink, GraphTopology, LeafSpine, Topology
+from paceline.scenario import FatTree, GraphLink, GraphTopology, LeafSpine
 
 KIND: Final = "a topology of htsim"
 MOST_LINKS: Final = 1_000_000
@@ -69,6 +69,7 @@ class Tree:
     aggs: int
     """Switches above them in a pod; in two tiers there is one pod."""
     cores: int
+    links: int
 
     @property
     def switch_delay_ns(self) -> int:
@@ -76,8 +77,8 @@ class Tree:
         delays = {tier["switch_latency_ns"] for tier in self.tiers}
         return delays.pop() if len(delays) == 1 else 0
 
-    def topology(self) -> Topology:
-        """A fat tree or leaf-spine where it is one, else all links one by one."""
+    def regular(self) -> LeafSpine | FatTree | None:
+        """The fat tree or leaf-spine that it is, if it is one."""
         low, above = self.tiers[0], self.tiers[1]
         latencies = {tier["downlink_latency_ns"] for tier in self.tiers}
         even = len(latencies) == 1 and len({tier["switch_latency_ns"] for tier in self.tiers}) == 1
@@ -100,9 +101,10 @@ class Tree:
         square = self.aggs == half and self.cores == half * half and self.pods == 2 * half
         if even and single and square and len(speeds) == 1 and half <= 64:
             return FatTree(k=2 * half, hosts_per_edge=low["radix_down"], **rates)
-        return self._graph()
+        return None
 
-    def _graph(self) -> GraphTopology:
+    def graph(self) -> GraphTopology:
+        """All links one by one."""
         names = {tier: [f"{tier}{i}" for i in range(n)] for tier, n in self._sizes().items()}
         switches = [*names["tor"], *names["agg"], *names["core"]]
         return GraphTopology(hosts=names["host"], switches=switches, links=list(self._links()))
@@ -213,7 +215,7 @@ def _fitted(header: Mapping[str, tuple[Line, int]], tiers: Mapping[int, Tier], l
     links = hosts + pods * tors * low["radix_up"] + cores * (tiers[2]["radix_down"] if count == 3 else 0)
     if links > MOST_LINKS:
         header["nodes"][0].refuse("too many links", "Nodes", str(hosts), f"up to {MOST_LINKS:,} links; here {links:,}")
-    return Tree(hosts, tuple(tiers[number] for number in range(count)), pods, tors, aggs, cores)
+    return Tree(hosts, tuple(tiers[number] for number in range(count)), pods, tors, aggs, cores, links)
 
 
 def _check_share(below: Tier, above: Tier, number: int) -> None:
