@@ -118,3 +118,14 @@ def test_what_a_folder_says_does_nothing_to_a_terminal(paceline):
     told = paceline("report", "results/incast")
     assert "hi" in told.out
     assert (told.out + told.err).replace("\n", "").isprintable()
+
+
+def test_a_page_whose_name_is_too_long_is_refused_before_it_is_drawn(paceline):
+    """It was told as an error of the file system, exit code 1, not as one of the arguments."""
+    paceline("init", "incast")
+    paceline("run", "incast.toml")
+    before = sorted(Path().rglob("*"))
+    told = paceline("report", "results/incast", "-o", f"{300 * 'x'}.html")
+    assert (told.code, told.out) == (2, "")
+    assert "File name too long; allowed: a folder, or a file that ends in .html" in told.err
+    assert sorted(Path().rglob("*")) == before

@@ -61,7 +61,11 @@ def prepare(
 
 def _target(at: Path) -> Path:
     """The page for what was given as its place: a file, or ``report.html`` in a folder."""
-    is_folder = at.is_dir()
+    try:
+        is_folder = at.is_dir()
+    except OSError as error:
+        problem, allowed = error.strerror or str(error), "a folder, or a file that ends in .html"
+        raise _native.input_error(problem, field="out", value=str(at), allowed=allowed) from None
     if at.suffix == ".html" and not is_folder:
         return at
     if at.suffix.lower() in (".htm", ".html", ".pdf", ".png", ".svg") and not is_folder:
