@@ -542,8 +542,10 @@ def test_a_sweep_over_what_makes_no_difference_says_so(paceline, tmp_path):
     same = "made no difference: switch.pfc.alpha (all its values give equal rows)\n"
     assert same in paceline(*sweep, "--set", "switch.buffer=32MB").out
     assert same in paceline(*sweep, "--vary", "workloads.0.senders=2,4").out
+    # Whoever sends, all send the same: two seeds are one run twice.
+    assert "made no difference: the seed (all seeds give equal rows)\n" in paceline(*sweep).out
     # With one of the two buffers there are pauses.
-    outcome = paceline(*sweep, "--vary", "switch.buffer=32MB,500KB", "--set", "workloads.0.sizes=200KB")
+    outcome = paceline(*sweep, "--vary", "switch.buffer=32MB,500KB", "--set", "workloads.0.sizes=websearch")
     assert "made no difference" not in outcome.out
     # What the run itself knows is said once.
     outcome = paceline("sweep", "s.toml", "--vary", "host.tcp.rto_min=1ms,2ms")

@@ -92,22 +92,25 @@ def together(runs: Runs) -> list[str]:
 
 
 def _alike(rows: Sequence[Mapping[str, Any]], varied: Sequence[str], known: Collection[str]) -> list[str]:
-    """A notice of what was varied and left every row as it is; without what is ``known`` to have had no effect.
+    """A notice of what was varied, seeds too, and left every row as it is; without what is ``known`` to have no effect.
 
     Runs know that of some settings. That of others shows only beside a run with another value.
     """
     ended = [row for row in rows if row["status"] != "failed"]
     found = []
-    for axis in varied:
+    axes = [*varied, "seed"]
+    for axis in axes:
         by_rest: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
         for row in ended:
-            by_rest.setdefault((*(row[other] for other in varied if other != axis), row["seed"]), []).append(row)
+            by_rest.setdefault(tuple(row[other] for other in axes if other != axis), []).append(row)
         without = [[{**row, axis: None, "folder": None} for row in same] for same in by_rest.values()]
         if any(len(same) > 1 for same in without) and all(row == same[0] for same in without for row in same):
             parts = axis.split(".")
             if not any(".".join(parts[:k]) in known for k in range(1, len(parts) + 1)):
                 found.append(plain(axis))
-    return [f"made no difference: {', '.join(found)} (all its values give equal rows)"] if found else []
+    seeded, found = "seed" in found, [axis for axis in found if axis != "seed"]
+    said = [f"made no difference: {', '.join(found)} (all its values give equal rows)"] if found else []
+    return [*said, *(["made no difference: the seed (all seeds give equal rows)"] if seeded else [])]
 
 
 def _mixed(results: Results, what: Literal["scheme", "group"], names: Sequence[str]) -> list[str]:
