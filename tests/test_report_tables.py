@@ -94,6 +94,9 @@ def test_the_terminal_shows_the_same_numbers(tmp_path: Path) -> None:
     assert f"{whole.count:,} / {whole.unfinished} / {whole.failed}" in last
     assert f"{whole.value:.2f} [" in last
     assert "≥ " in alone
+    # The page has a sentence about it, a table by itself had none.
+    for table in (alone, slowdown_table(runs)):
+        assert "≥: at least, as those that did not finish count with their age" in " ".join(table.split())
     assert "ratio to the first" in slowdown_table(runs)
     assert re.search(r"Flows unfinished +12 +12", figures_table(runs))
 
@@ -105,6 +108,7 @@ def test_a_percentile_of_too_few_flows_is_a_dash(tmp_path: Path) -> None:
     assert "; no p99: it needs 100 flows; a dash where the flows are fewer" in " ".join(text.split())
     assert " p99\n" not in text
     assert "–" not in text.splitlines()[-1]
+    assert "≥" not in text
     enough = Results.load(write_run(tmp_path / "enough", flows=1200, unfinished=0, failed=0, tables=False))
     assert "–" not in slowdown_table([enough]).splitlines()[-1]
 

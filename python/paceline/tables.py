@@ -253,9 +253,14 @@ def slowdown_cell(p: Percentile, q: float = 50.0) -> Cell:
 
 
 def with_bounds(caption: str, rows: Iterable[Iterable[Cell]]) -> str:
-    """A caption that says what the brackets of :func:`slowdown_cell` are, where there are any."""
-    found = any(cell.note.startswith("[") for row in rows for cell in row)
-    return f"{caption}; in brackets: 95 % confidence intervals" if found else caption
+    """A caption that says what the brackets of :func:`slowdown_cell` and its ≥ are, where there are any."""
+    cells = [cell for row in rows for cell in row]
+    if any(cell.note.startswith("[") for cell in cells):
+        caption += "; in brackets: 95 % confidence intervals"
+    # A table goes into papers without the page's text, which says it, too.
+    if any(cell.text.startswith("≥") for cell in cells):
+        caption += "; ≥: at least, as those that did not finish count with their age"
+    return caption
 
 
 COUNTED = "flows / unfinished / failed"
@@ -340,8 +345,9 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
         told = [np.array([enough(_at(c[i], k), q) for k in range(len(bins))], dtype=bool) for c in curves]
         values = [np.where(ok, c[i].value, np.nan) for ok, c in zip(told, curves, strict=True)]
         ratios = [analysis.geometric_mean_ratio(value, values[0], bins.weight) for value in values]
-        bounds = [c[i].at_least.any() or first.at_least.any() for c in curves]
-        shared = [int(np.count_nonzero(np.isfinite(value) & np.isfinite(values[0]))) for value in values]
+        both_have = [np.isfinite(value) & np.isfinite(values[0]) for value in values]
+        bounds = [(c[i].at_least | first.at_least)[own].any() for c, own in zip(curves, both_have, strict=True)]
+        shared = [int(np.count_nonzero(own)) for own in both_have]
         notes = []
         for n, (bound, k) in enumerate(zip(bounds, shared, strict=True)):
             # A ratio over the few sizes that both have is not one of the two runs.
@@ -356,7 +362,7 @@ def slowdown_tables(runs: Sequence[Results], *, baseline: Baseline = "line_rate"
         few = not all(ok.all() for ok in told)
         least = f"; a dash with fewer than {fewest(q):g} flows" if few and q > 50 else ""
         edges = _edges(bins, sizes, "all columns together")
-        caption = f"Slowdown p{q:g} by flow size, {what}{edges}; in brackets: {heading}{least}"
+        caption = with_bounds(f"Slowdown p{q:g} by flow size, {what}{edges}; in brackets: {heading}{least}", rows)
         if tables and not any(ok.any() for ok in told) and not any(enough(c[-1], q) for c in columns):
             # A table of nothing but dashes.
             before = tables[-1]

@@ -26,6 +26,7 @@ from paceline.tables import (
     percentile_table,
     slowdown_tables,
     timed,
+    with_bounds,
 )
 from paceline.words import listed
 
@@ -212,6 +213,6 @@ def fct(page: Page) -> Section:
         )
         rows.append((Cell(label), counts_cell(found[0]), *times))
     head = ("", counted(first).capitalize(), *(f"p{q:g}" for q in QS))
-    caption = f"FCT, all sizes, {timed(page.runs, None, page.side)}"
+    caption = with_bounds(f"FCT, all sizes, {timed(page.runs, None, page.side)}", rows)
     section.tables.append(percentile_table(caption, head, rows, first))
     return section

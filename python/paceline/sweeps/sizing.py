@@ -31,7 +31,7 @@ from paceline.sweeps.grid import Axis, dotted, grid, replaces
 from paceline.sweeps.points import KeyValue, Point, Run, Runs
 from paceline.sweeps.remarks import remarks as warned
 from paceline.sweeps.runner import prepare
-from paceline.tables import Cell, Table, fewest, p99_name
+from paceline.tables import Cell, Table, fewest, p99_name, with_bounds
 from paceline.units import BYTES, quantity
 from paceline.words import headed, many
 
@@ -338,7 +338,7 @@ def answers(found: Sequence[BufferCurve]) -> Table:
         )
         rows.append((Cell(curve.label), *(Cell(c) for c in cells), Cell(why)))
     head = ("Curve", "Smallest buffer", headed(f"{name} slowdown"), "Dropped", "Worst port paused", "Breaks below it")
-    return Table("How small the buffer may be", head, rows)
+    return Table(with_bounds("How small the buffer may be", rows), head, rows)
 
 
 def everything(found: Sequence[BufferCurve]) -> Table:
@@ -365,7 +365,7 @@ def everything(found: Sequence[BufferCurve]) -> Table:
         "Worst port paused",
         "Breaks",
     )
-    return Table("All buffers tried", head, rows)
+    return Table(with_bounds("All buffers tried", rows), head, rows)
 
 
 def _p99(t: Tried) -> str:
