@@ -64,6 +64,11 @@ def test_runs_of_one_name_are_labelled_by_folder(tmp_path: Path) -> None:
     assert "incast (hpcc)" in text
     other = Results.load(write_run(tmp_path / "x", flows=20, name="tree", tables=False))
     assert run_labels([*runs, other]) == ["incast (hpcc)", "incast (homa)", "tree"]
+    # Where the folders have one name, too, they had numbers.
+    places = ("a/run", "b/run", "b/other")
+    same = [Results.load(write_run(tmp_path / p, flows=20, name="incast", tables=False)) for p in places]
+    assert run_labels(same) == ["incast (a/run)", "incast (b/run)", "incast (other)"]
+    assert run_labels(same[:1] * 2) == ["incast (run) #1", "incast (run) #2"]
     figure = plot.queue_timeline({"port 3:1": (np.array([0, 1000]), np.array([0, 10]))})
     assert "port 3:1" in figure.axes[0].get_ylabel()
 

@@ -154,7 +154,19 @@ def _unique(labels: Sequence[str], others: Sequence[str]) -> list[str]:
 
 def run_labels(runs: Sequence[Results]) -> list[str]:
     """Names of the runs, made unique by their folders where several have the same."""
-    return _unique([clean_label(r.name) for r in runs], [clean_label(r.path.resolve().name) for r in runs])
+    return _unique([clean_label(r.name) for r in runs], [clean_label(place) for place in _places(runs)])
+
+
+def _places(runs: Sequence[Results]) -> list[str]:
+    """Names of the runs' folders, with as many of those that they are in as no other of them has."""
+    parts = [run.path.resolve().parts for run in runs]
+
+    def place(own: tuple[str, ...]) -> str:
+        ends = (own[-k:] for k in range(1, len(own)))
+        apart = (end for end in ends if sum(other[-len(end) :] == end for other in {*parts}) == 1)
+        return "/".join(next(apart, own[-1:]))
+
+    return [place(own) for own in parts]
 
 
 def lines(runs: Sequence[Results]) -> list[Line]:
@@ -169,7 +181,7 @@ def lines(runs: Sequence[Results]) -> list[Line]:
             found.append(Line(label if len(present) == 1 else own, run, codes == code))
         if len(present) == 0:
             found.append(Line(label, run, np.zeros(0, dtype=bool)))
-    labels = _unique([line.label for line in found], [line.run.path.resolve().name for line in found])
+    labels = _unique([line.label for line in found], _places([line.run for line in found]))
     return [Line(text, line.run, line.mask) for text, line in zip(labels, found, strict=True)]
 
 
