@@ -12,7 +12,7 @@ from paceline import experiments, plot
 from paceline.experiments.aeolus.measures import facts
 from paceline.experiments.comparison import families
 from paceline.experiments.comparison.families import AEOLUS_OF, NAN, TITLES, rule
-from paceline.experiments.comparison.measures import TELEMETRY, by_size, losses, measure
+from paceline.experiments.comparison.measures import KINDS, SPANS, TELEMETRY, by_size, losses, measure
 from paceline.experiments.comparison.setup import GOODPUT_LOAD, LOADS, SCHEMES, WINDOWS, WORKLOADS, plan, scenario
 from paceline.plot import shades
 from paceline.plot.multiples import Chart, bars, charts, heat_maps
@@ -188,3 +188,25 @@ def test_a_p99_of_few_flows_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len({ax.get_ylim() for ax in medians}) == 1
     told = {claim.id: claim for claim in rule(values)}
     assert "37 flows: the largest" in told[f"{next(iter(WORKLOADS))}80.ndp.all.p99"].statement
+
+
+def test_small_shares_of_losses_are_no_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"unscheduled": 0.27, "others": 0.0, "trimmed": 0.0042, "again": 12.3, "timeouts": 1234.0}
+    monkeypatch.setattr(families, "losses", lambda *_: found)
+    values = {
+        (workload, load, scheme, span, kind): 1.0
+        for workload in WORKLOADS
+        for load in LOADS
+        for scheme in SCHEMES
+        for span in SPANS
+        for kind in (*KINDS, "flows")
+    }
+    table = next(table for table in families._tables(Runs(()), values) if "losses" in table.caption)
+    shown = dict(zip(table.head, (cell.text for cell in table.rows[0]), strict=True))
+    assert [shown[name] for name in ("Unscheduled lost", "Others lost", "Trimmed", "Sent again")] == [
+        "0.27 %",
+        "0",
+        "0.0042 %",
+        "12.3 %",
+    ]
+    assert shown["Timeouts"] == "1,234"

@@ -19,7 +19,7 @@ from paceline.experiments.comparison.setup import (
     WORKLOADS,
     plan,
 )
-from paceline.formats import format_bytes, format_size, format_slowdown
+from paceline.formats import format_bytes, format_number, format_share, format_size, format_slowdown
 from paceline.plot import SIZE_AXIS, multiples
 from paceline.reproduce.claims import Claim, Place, Values, at, intervals, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
@@ -30,15 +30,16 @@ TITLES: Final = {name: stack.title for name, stack in SCHEMES.items()}
 GOODPUT_TITLE: Final = WORKLOADS[GOODPUT_WORKLOAD].lower()
 NAN: Final = float("nan")
 LOSSES: Final = {
-    "unscheduled": "Unscheduled lost (%)",
-    "others": "Others lost (%)",
-    "trimmed": "Trimmed (%)",
-    "again": "Sent again (%)",
+    "unscheduled": "Unscheduled lost",
+    "others": "Others lost",
+    "trimmed": "Trimmed",
+    "again": "Sent again",
     "timeouts": "Timeouts",
     "pauses": "Pauses",
     "credits_lost": "Credits lost",
     "buffer": "Most in a switch",
 }
+SHARES: Final = ("unscheduled", "others", "trimmed", "again")
 
 
 def rule(values: Values) -> list[Claim]:
@@ -192,7 +193,7 @@ def _tables(runs: Runs, values: Values) -> Iterator[Table]:
 def _number(name: str, value: float) -> str:
     if name == "buffer":
         return format_bytes(value)
-    return f"{value:.2f}" if LOSSES[name].endswith("%") else f"{value:,.0f}"
+    return format_share(value / 100) if name in SHARES else format_number(value)
 
 
 def show(runs: Runs, scale: Scale) -> Shown:
