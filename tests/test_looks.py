@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,26 @@ def test_names_of_a_figure_differ_and_keep_their_look_in_others() -> None:
     for figure in figures:
         looks = {(look.color, look.marker) for look in (plot.look(places[name]) for name in figure)}
         assert len(looks) == len(figure)
+
+
+def test_no_two_curves_of_a_sweep_look_alike() -> None:
+    """The eighth curve had colour and mark of the first, and with marks all lines are solid."""
+    for names in ([f"load {i}" for i in range(10)], ["HPCC", *(f"load {i}" for i in range(9))]):
+        looks = plot.of_schemes(names)
+        assert len({(str(look.marked["color"]), look.marked["marker"]) for look in looks.values()}) == len(names)
+        assert len({look.color for look in looks.values()}) == len(names)
+
+
+def test_marks_of_many_buffer_curves_stay_small_and_none_is_that_of_unfinished_runs() -> None:
+    """With eight curves the first had marks a fifth of the figure high, and the fourth the triangles of open p99s."""
+    found = {
+        f"load {i}": plot.Sized([10_000, 20_000], [3.0, 2.0], [0.0] * 2, [0.0] * 2, [True] * 2, None)
+        for i in "12345678"
+    }
+    figure = plot.sizing(found | {"load 9": replace(found["load 8"], unknown=[True, False])})
+    drawn = [line for line in figure.axes[0].get_lines() if line.get_linestyle() == "None"]
+    assert max(line.get_markersize() for line in drawn) < 10
+    assert sum(line.get_marker() == "^" for line in drawn) == 1
 
 
 def _chart(title: str, value: float) -> multiples.Chart:

@@ -51,6 +51,9 @@ class Look:
 _VARIANT: Any = (0, (4, 1.6))
 
 
+_COLORS = PALETTE + EXTRA
+
+
 def as_marked(look: Look) -> Look:
     """The same with the line that it has in charts whose curves have marks: for figures to be read beside these."""
     return replace(look, line=_VARIANT if look.variant else "-")
@@ -58,7 +61,7 @@ def as_marked(look: Look) -> Look:
 
 def look(i: int) -> Look:
     """That of the ``i``-th curve where curves are no schemes."""
-    return Look(PALETTE[i % len(PALETTE)], LINE_STYLES[i % len(LINE_STYLES)], MARKERS[i % len(MARKERS)])
+    return Look(_COLORS[i % len(_COLORS)], LINE_STYLES[i % len(LINE_STYLES)], MARKERS[i % len(MARKERS)])
 
 
 def by_place(names: Sequence[str]) -> dict[str, Look]:
@@ -80,7 +83,7 @@ def unlike(taken: Collection[Look], start: int) -> Look:
 
     Where all colours or lines are taken, the first that has not both of one of them.
     """
-    places = [look(i) for i in range(start, start + len(PALETTE) * len(LINE_STYLES))]
+    places = [look(i) for i in range(start, start + len(_COLORS) * len(LINE_STYLES))]
     colors, lines = {other.color for other in taken}, {other.line for other in taken}
     pairs = {(other.color, other.line) for other in taken}
     apart = [one for one in places if one.color not in colors and one.line not in lines]
@@ -136,7 +139,7 @@ def of_schemes(names: Collection[str], variants: Mapping[str, str] | None = None
     families = [_family(name) for name in names]
     used = {_FAMILIES[family][0] for family in families if family}
     # Places whose colours no scheme of the figure has.
-    free = [i for i in range(len(PALETTE)) if PALETTE[i] not in used] or list(range(len(PALETTE)))
+    free = [i for i, color in enumerate(_COLORS) if color not in used] or list(range(len(_COLORS)))
     others = 0
     for name, family in zip(names, families, strict=True):
         key = name.strip().lower()

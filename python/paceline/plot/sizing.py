@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ _DOTS: dict[str, Any] = {"marker": "o", "markersize": 3, "linestyle": "none"}
 _TRIANGLE: dict[str, Any] = {"marker": "^", "markersize": 4}
 _UPRIGHT: dict[str, Any] = {"marker": "|", "markersize": 7, "markeredgewidth": 0.7, "linestyle": "none"}
 """In the legend."""
+_LARGER = 4.2
+"""By how many points the largest marks are larger than the smallest."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,10 @@ def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
     shares = {"drops": "Dropped\n(% of data packets)", "paused": "Worst port paused\n(% of time)"}
     panels += [(k, name, 100.0) for k, name in shares.items() if any(max(getattr(s, k)) > 0 for s in found.values())]
     looks = of_schemes(found)
+    if any(any(s.unknown) for s in found.values()):  # triangles are taken
+        looks = {name: replace(one, marker="p") if one.marker == "^" else one for name, one in looks.items()}
+    # From curve to curve, or many would have marks larger than the space between them.
+    smaller = min(1.4, _LARGER / max(len(found) - 1, 1))
     unit, one = _unit([size for s in found.values() for size in s.buffer_bytes])
     figure = blank(0.7 + 1.35 * len(panels))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
@@ -69,7 +75,7 @@ def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
             sizes = [size / one for size in s.buffer_bytes]
             ax.plot(sizes, y, linewidth=0.9, **own)
             # Smaller and smaller, so that none hides another where several curves are at 0.
-            mark: dict[str, Any] = {"marker": looks[label].marker, "markersize": 4.2 + 1.4 * (len(found) - 1 - i)}
+            mark: dict[str, Any] = {"marker": looks[label].marker, "markersize": 4.2 + smaller * (len(found) - 1 - i)}
             handles += [Line2D([], [], linewidth=0.9, **own, **mark)] if what == "p99" else []
             unknown = s.unknown or [False] * len(s.within)
             for inside, open_ in ((True, False), (False, False), (True, True), (False, True)):

@@ -30,7 +30,9 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#010101", "#b97f00", "#3
 """Okabe and Ito's colours, told apart with every common colour blindness, the last two dark enough for thin lines."""
 
 EXTRA = ("#6a3d9a", "#7a4419", "#5f7a00", "#00375f", "#7d2457", "#004d39")
-"""Purple, brown, olive and navy for schemes beyond those (:mod:`paceline.plot.looks`); plum and forest for variants."""
+"""Purple, brown, olive and navy for schemes beyond those (:mod:`paceline.plot.looks`); plum and forest for variants.
+
+Of curves that are no schemes those from the eighth on have them."""
 
 LINE_STYLES: tuple[Any, ...] = (
     "-",
@@ -41,8 +43,8 @@ LINE_STYLES: tuple[Any, ...] = (
 )
 """Solid, dashed, dotted, dash-dot, dash-dot-dot: the order of the published slowdown figures."""
 
-MARKERS = "osD^vPX"
-"""Marks of curves that are told apart by colour and mark."""
+MARKERS = "osD^vPX<>hpd*"
+"""Marks of curves that are told apart by colour and mark, as many as there are colours."""
 
 WIDE = 10.0
 """Ratio of largest to smallest value from which an axis is logarithmic."""
