@@ -21,6 +21,7 @@ from paceline.formats import (
     clean_label,
     clean_labels,
     format_alike,
+    format_bytes,
     format_given,
     format_number,
     format_rates,
@@ -33,6 +34,7 @@ from paceline.formats import (
 from paceline.report import figures_table, slowdown_table, write_report
 from paceline.report import flows as flows_section
 from paceline.results import Results
+from paceline.sweeps.brief import brief
 from paceline.tables import Cell, Table, group_tables, number_rows, run_labels
 from paceline.words import percent
 
@@ -196,6 +198,24 @@ def test_sizes_and_times_read_as_in_papers() -> None:
         "30 ms",
         "2 s",
     ]
+
+
+def test_measured_bytes_keep_their_digits_and_what_is_left_of_little() -> None:
+    """A column had 2 KB beside 6.1 KB, and a mean queue of a third of a byte was 0 B."""
+    assert [format_bytes(v) for v in (2000, 2004.0, 1_960_000, 6100, 10_020)] == [
+        "2 KB",
+        "2.0 KB",
+        "2.0 MB",
+        "6.1 KB",
+        "10 KB",
+    ]
+    assert [format_bytes(v) for v in (0, 0.3, 0.5, 0.6, 95)] == ["0", "< 1 B", "< 1 B", "1 B", "95 B"]
+
+
+def test_measured_times_keep_their_last_zero(tmp_path: Path) -> None:
+    """A mean of 1.2 ms stood beside its interval from 1.19 to 1.21."""
+    rows = [{"seed": seed, "status": "completed", "fct_mean_ps": ps} for seed, ps in ((1, 1.19e9), (2, 1.21e9))]
+    assert brief(rows, [], "all").rows[0][-1].text == "1.20 ms"
 
 
 @given(st.floats(0, 1e6))

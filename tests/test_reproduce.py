@@ -616,6 +616,24 @@ def test_what_is_true_or_not_reads_so_and_is_recorded_as_a_number():
     assert record.Row.of(told, Scale.TINY).measured == "1", "records, and what compares with them, keep the number"
 
 
+def test_measured_values_keep_their_last_zeros():
+    """A column had 0.9 beside 0.8512; what was published, counts and exact values stay as they are."""
+    from paceline.reproduce.page import verdict_table
+
+    plain = {"statement": "s", "published": 0.9, "tolerance": "x", "verdict": Outcome.PASS}
+    measured = model.Verdict(id="H0.a", measured=0.9, interval=(0.85, 0.95), seeds=(1, 2, 3), **plain)
+    counted = model.Verdict(id="H0.b", measured=12.0, seeds=(1,), **plain)
+    exact = model.Verdict(id="H0.c", measured=0.5, **plain)
+    small = model.Verdict(id="H0.d", measured=2.5e-6, seeds=(1,), **plain)
+    larger = {measured.name: record.Row(measured.name, "paper", "fail", "0.88")}
+    table = verdict_table([measured, counted, exact, small], larger=larger)
+    rows = [dict(zip(table.head, row, strict=True)) for row in table.rows]
+    assert [row["Measured"].text for row in rows] == ["0.9000", "12", "0.5", "2.500e-06"]
+    assert rows[0]["Measured"].note == "[0.8500, 0.9500]"
+    assert [row["Published"].text for row in rows] == ["0.9"] * 4
+    assert rows[0]["Larger runs"].note == "0.8800 at paper"
+
+
 def test_a_failed_run_costs_its_experiment_only(tmp_path):
     from paceline.reproduce.regenerate import reproduce
 

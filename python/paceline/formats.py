@@ -100,13 +100,20 @@ def format_rate(rate_bps: float) -> str:
 
 
 def format_bytes(size_bytes: float) -> str:
-    """Bytes as :func:`format_size`, with the unit: 95 B, 1.2 KB, 131 KB; a dash for nan."""
+    """Bytes as :func:`format_size`, with the unit: 95 B, 1.2 KB, 131 KB; a dash for nan.
+
+    What is not just 2 KB, but rounds to it, is 2.0 KB, and what is less than a byte no 0.
+    """
     if not math.isfinite(size_bytes):
         return "–"
     text = format_size(size_bytes)
     if text == "0":
-        return text
-    return f"{text} B" if text[-1].isdigit() else f"{text[:-1]} {text[-1]}B"
+        return "< 1 B" if size_bytes > 0 else text
+    if text[-1].isdigit():
+        return f"{text} B"
+    number, unit = text[:-1], text[-1]
+    rounded = len(number) == 1 and float(number) * dict(_SIZE_UNITS)[unit] != size_bytes
+    return f"{number}{'.0' if rounded else ''} {unit}B"
 
 
 def format_share(share: float) -> str:

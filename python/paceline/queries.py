@@ -85,7 +85,7 @@ def tables(found: Sequence[Group]) -> list[Table]:
         ratios = [slowdown_cell(p, q) for p, q in zip(analysis.percentiles(g.slowdown, QS), QS, strict=True)]
         # Ages are the least that queries without a response take, so that a mean with them is one, too.
         least = "≥ " if g.qct.censored.any() else ""
-        mean_qct = f"{least}{format_time(float(g.qct.value.mean()))}" if len(g.qct) else "–"
+        mean_qct = f"{least}{format_time(float(g.qct.value.mean()), all_digits=True)}" if len(g.qct) else "–"
         cells = (Cell(format_number(g.per_second)), Cell(f"{len(g.qct):,}"), Cell(mean_qct), *times, *ratios)
         rows.append((Cell(g.label), *cells))
     quantiles = [f"p{q:g}" for q in QS]
@@ -115,4 +115,4 @@ def _by_size(g: Group) -> Table:
 
 
 def _time(p: analysis.Percentile, q: float) -> Cell:
-    return Cell(("≥ " if p.at_least else "") + format_time(p.value)) if enough(p, q) else Cell("–")
+    return Cell(("≥ " if p.at_least else "") + format_time(p.value, all_digits=True)) if enough(p, q) else Cell("–")

@@ -208,7 +208,7 @@ def fct(page: Page) -> Section:
         found = analysis.percentiles(sample, QS)
         first.append(found[0])
         times = (
-            Cell(("≥ " if p.at_least else "") + format_time(p.value) if enough(p, q) else "–")
+            Cell(("≥ " if p.at_least else "") + format_time(p.value, all_digits=True) if enough(p, q) else "–")
             for p, q in zip(found, QS, strict=True)
         )
         rows.append((Cell(label), counts_cell(found[0]), *times))

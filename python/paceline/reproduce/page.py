@@ -12,7 +12,7 @@ from paceline import _native
 from paceline.files import replaceable, write
 from paceline.report import PageFigure, Section, render
 from paceline.reproduce.catalogue import minutes
-from paceline.reproduce.judge import shown
+from paceline.reproduce.judge import DIGITS, shown
 from paceline.reproduce.model import Experiment, Outcome, Scale, Verdict
 from paceline.reproduce.record import Row
 from paceline.reproduce.regenerate import Judged, scenario_files, write_json
@@ -83,7 +83,7 @@ def verdict_table(verdicts: Sequence[Verdict], caption: str = "Verdicts", larger
     rows: list[tuple[Cell, ...]] = []
     for v in verdicts:
         interval = "" if v.interval is None else _range(v.interval, v.measured)
-        published, measured, tolerance = (_told(v, x) for x in (_number(v.published), _number(v.measured), v.tolerance))
+        published, measured, tolerance = (_told(v, x) for x in (_number(v.published), _measured(v), v.tolerance))
         cells = (Cell(v.id), Cell(headed(v.told)), Cell(published), Cell(measured, interval))
         tone = v.verdict.value if v.verdict in _JUDGED else ""
         seeds, record = _seeds(v.seeds), _on_record(v, larger)
@@ -109,7 +109,7 @@ def _on_record(v: Verdict, larger: Larger) -> Cell:
     if row is None or v.verdict is Outcome.REPORT or (row.verdict, row.measured) == (v.verdict, shown(v.measured)):
         return Cell("")
     tone = row.verdict if row.verdict in _JUDGED and row.verdict != v.verdict else ""
-    value = _told(v, _number(row.measured))
+    value = _told(v, _measured(v, row.measured))
     return Cell(row.verdict, f"{'no value' if value == shown(None) else value} at {row.scale}", tone)
 
 
@@ -134,11 +134,26 @@ def _number(value: Any) -> str:
     return f"{int(whole):,}{point}{rest}" if re.fullmatch("-?[0-9]{4,}", whole) else text
 
 
+def _measured(v: Verdict, recorded: str | None = None) -> str:
+    """What was measured, here or as recorded; but for exact values with the zeros at its end: 0.9000 beside 0.8512."""
+    text = _number(v.measured if recorded is None else recorded)
+    return _padded(text) if v.seeds else text
+
+
+def _padded(text: str) -> str:
+    """A number that is not whole, in all of its digits."""
+    found = re.fullmatch(r"(-?[0-9,]+\.([0-9]+))(e-[0-9]+)?", text)
+    if found is None:
+        return text
+    digits = re.sub("[^0-9]", "", found[1]).lstrip("0")
+    return f"{found[1]}{'0' * (DIGITS - len(digits))}{found[3] or ''}"
+
+
 def _range(interval: tuple[float, float], measured: Any) -> str:
     """An interval; of a value with a power of ten both ends have that one: they would have others, or none."""
     power = re.search("e-[0-9]+$", _number(measured))
     scale = float(f"1{power[0]}") if power else 1.0
-    low, high = (_number(round(end / scale, 9) if power else end) for end in interval)
+    low, high = (_padded(_number(round(end / scale, 9) if power else end)) for end in interval)
     return f"[{low}, {high}]" + (f" \N{MULTIPLICATION SIGN} 1{power[0]}" if power else "")
 
 
@@ -226,13 +241,13 @@ def _notices(judged: Sequence[Judged]) -> list[tuple[str, str, list[str]]]:
 def _failed(verdicts: Sequence[Verdict], larger: Larger) -> list[tuple[str, str, list[str]]]:
     """The notice that says which claims do not hold, as figures stand before the table of verdicts."""
     failed = [v for v in verdicts if v.verdict is Outcome.FAIL]
-    said = [_against(v, v.told, _told(v, _number(v.measured))) for v in failed]
+    said = [_against(v, v.told, _told(v, _measured(v))) for v in failed]
     notices = [("warn", "Claims that fail", _first_of(failed, said, _recorded_as(failed, larger, Outcome.PASS)))]
     # What holds at this scale, or is not judged at it, may be known not to.
     other = [v for v in verdicts if v.verdict not in (Outcome.FAIL, Outcome.REPORT)]
     known = [(v, row) for v in other if (row := larger.get(v.name)) and row.verdict == Outcome.FAIL]
     # Without what was open at the end of these runs, which says nothing of others.
-    said = [_against(v, v.statement, f"{_told(v, _number(row.measured))} at {row.scale}") for v, row in known]
+    said = [_against(v, v.statement, f"{_told(v, _measured(v, row.measured))} at {row.scale}") for v, row in known]
     notices.append(("info", "Claims that fail in larger runs on record", _first_of([v for v, _ in known], said)))
     return [notice for notice in notices if notice[2]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from paceline.formats import clean_labels, format_bytes, format_number, format_slowdown, format_time
@@ -15,15 +16,16 @@ MOST_ROWS = 50
 """Combinations that a terminal shows."""
 _SAY_LITTLE = ("enabled", "value", "kind", "number")
 _POSITIVE = (0.0, float("inf"))
+_format_measured = partial(format_time, all_digits=True)
 
 _TIMES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("slowdown_p50", "Slowdown p50", format_slowdown),
     ("slowdown_p99", "p99", format_slowdown),
-    ("fct_mean_ps", "FCT, mean", format_time),
+    ("fct_mean_ps", "FCT, mean", _format_measured),
     ("queries_answered_per_s", "Queries/s", format_number),
     ("query_slowdown_p50", "Query slowdown p50", format_slowdown),
     ("query_slowdown_p99", "p99", format_slowdown),
-    ("program_runtime_ps", "Run time", format_time),
+    ("program_runtime_ps", "Run time", _format_measured),
 )
 _COUNTS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("drops_buffer", "Drops", format_number),

@@ -13,6 +13,7 @@ import numpy as np
 from paceline.experiments.aeolus.loads import FLAT, WORKLOADS
 from paceline.experiments.aeolus.networks import flat_spine_leaf
 from paceline.experiments.aeolus.schemes import STACKS, Stack, scenario
+from paceline.formats import format_share
 from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, at, intervals, told, verdicts
@@ -195,7 +196,7 @@ def show(runs: Runs, scale: Scale) -> Shown:
             for name, stack in SCHEMES.items():
                 for ratio in ratios:
                     kinds = [(kind, where) for kind in ("unscheduled", "scheduled") for where in _WHERE]
-                    cells = [f"{at(values, variant, workload, name, ratio, *kind):.3g}" for kind in kinds]
+                    cells = [format_share(at(values, variant, workload, name, ratio, *kind) / 100) for kind in kinds]
                     label = f"{stack.title}, {of.title}, load {load:g}, {ratio} to 1"
                     rows.append(tuple(Cell(text) for text in (label, *cells)))
     flows = ", ".join(f"{of.flows[scale]:,} {of.title}" for of in TRAFFIC.values())
@@ -210,10 +211,10 @@ def show(runs: Runs, scale: Scale) -> Shown:
     ]
     head = (
         "Scheme, workload, load, network",
-        "Unscheduled: core (%)",
-        "last link (%)",
-        "Scheduled: core (%)",
-        "last link (%)",
+        "Unscheduled: core",
+        "last link",
+        "Scheduled: core",
+        "last link",
     )
     bars = intervals(measure, runs.where(variant="default"))
     return Shown(_drawings(values, bars), [Table("Packets lost, of those sent", head, rows)], remarks)
