@@ -595,7 +595,7 @@ def test_both_ends_of_an_interval_have_the_power_of_ten_of_its_value():
     rare = model.Verdict(id="H0.a", measured=1.031e-5, interval=(5.01e-6, 1.389e-4), **plain)
     often = model.Verdict(id="H0.b", measured=0.5, interval=(0.25, 0.75), **plain)
     notes = [row[2].note for row in verdict_table([rare, often]).rows]
-    assert [signed(note) for note in notes] == ["[0.501, 13.89] \N{MULTIPLICATION SIGN} 10⁻⁵", "[0.25, 0.75]"]
+    assert [signed(note) for note in notes] == ["[0.5010, 13.89] \N{MULTIPLICATION SIGN} 10⁻⁵", "[0.2500, 0.7500]"]
 
 
 def test_what_a_value_is_held_against_says_of_what_it_is_a_share():
