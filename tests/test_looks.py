@@ -186,7 +186,7 @@ def test_axes_that_begin_at_different_values_share_no_number() -> None:
         lines = [multiples.Chart("", {"HPCC": ([1, 2], [low, 10.0])}, "x", "y", scale="linear") for low in least]
         return multiples.charts([lines]).axes[0].get_ylabel()
 
-    assert name(8.0) == name(8.0, 8.0) == "y\n(axis from 7.88)"
+    assert name(8.0) == name(8.0, 8.0) == "y\n(axis from 7.5)"
     assert name(8.0, 9.0) == "y\n(axes truncated)"
     assert name(8.0, 1.0) == "y\n(some axes truncated)"
     assert name(1.0, 2.0) == "y"
@@ -314,6 +314,30 @@ def test_shares_near_nothing_are_drawn_from_nothing() -> None:
         low, high = multiples.charts([[chart]]).axes[0].get_ylim()
         assert (low == 0) == near
         assert low < values[0] < values[1] < high
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "begins"), [(0.871, 0.967, 0.86), (1243.0, 1302.0, 1220.0), (-0.37, 0.21, -0.6)]
+)
+def test_a_cut_axis_begins_at_a_round_number(least: float, most: float, begins: float) -> None:
+    """One began at 0.865, between ticks at 0.88 and 0.90, another at "1.24e+03"."""
+    chart = multiples.Chart("", {"NDP": ([1, 2], [least, most])}, "x", "y", scale="linear")
+    axes = multiples.charts([[chart]]).axes[0]
+    low, _ = axes.get_ylim()
+    assert low in axes.get_yticks()
+    assert low == pytest.approx(begins)
+    assert low < 0 or axes.get_ylabel() == f"y\n(axis from {begins:,g})"
+
+
+def test_an_arrow_is_explained_where_there_is_one() -> None:
+    from paceline.reproduce.claims import told
+
+    for high, cut in ((5.5, False), (4e4, True)):
+        chart = multiples.Chart("", {"HPCC": ([1, 2], [4, 5])}, "x", "y", intervals={"HPCC": {1.0: (3.0, high)}})
+        figure = multiples.charts([[chart]])
+        assert plot.has_arrows(figure) == cut
+        assert ("arrow" in told({("x",): (3.0, high)}, cut=plot.has_arrows(figure))) == cut
+    assert "arrow" not in told({}, cut=True)
 
 
 def test_a_chart_of_nothing_but_zeros_says_so() -> None:

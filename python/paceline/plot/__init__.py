@@ -19,6 +19,7 @@ With ``a`` and ``b`` the results of two runs (a notebook shows a figure that a c
 
 from paceline.plot.distributions import fct_cdf, fct_tail, queue_cdf, size_cdf, slowdown_cdf
 from paceline.plot.looks import Look, as_marked, by_place, look, of_schemes, told_apart, unlike
+from paceline.plot.multiples import has_arrows
 from paceline.plot.output import as_files, inline_svg, save
 from paceline.plot.packets import PacketSequence, packet_sequences, sequence_span
 from paceline.plot.sizing import Sized, sizing
@@ -58,6 +59,7 @@ __all__ = [
     "fct_tail",
     "flow_span",
     "flow_timelines",
+    "has_arrows",
     "inline_svg",
     "look",
     "of_schemes",

@@ -183,9 +183,13 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         apart = least > most / 2 or least < 0
         room = 0.06 * (most - (least if apart else 0.0)) or 0.06 * most  # all the same
         bottom, top = chart.between or (least - room if apart else 0.0, most + room or 1.0)
+        if apart and not chart.between:  # from a tick on
+            ticks_at = MaxNLocator(6, steps=[1, 2, 5, 10])
+            bottom = float(ticks_at.tick_values(bottom, top)[0])
+            ax.yaxis.set_major_locator(ticks_at)
         ax.set_ylim(bottom, top)
         if bottom > 0:
-            name = f"{name}\n(axis from {bottom:,.3g})"
+            name = f"{name}\n(axis from {bottom:,.6g})"
         _large_numbers(ax.yaxis, most)
     _mark_cut(ax, chart, looks)
     if chart.log_x:
@@ -244,6 +248,11 @@ def _mark_cut(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> None:
             own: dict[str, Any] = {"color": looks[label].color, "markersize": 3.4, "linestyle": "none", "zorder": 3.9}
             if cut:
                 ax.plot(cut, [edge] * len(cut), marker=marker, clip_on=False, **own)
+
+
+def has_arrows(figure: Figure) -> bool:
+    """Whether an interval or a band of a figure goes beyond its axis: then its caption has to explain the arrow."""
+    return any(line.get_marker() in (CARETUP, CARETDOWN) for ax in figure.axes for line in ax.get_lines())
 
 
 @style()

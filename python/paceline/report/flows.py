@@ -73,7 +73,7 @@ def _alike(a: Sequence[analysis.Curve], b: Sequence[analysis.Curve]) -> bool:
     return all(np.array_equal(one, other, equal_nan=one.dtype.kind == "f") for one, other in pairs)
 
 
-def _marks(curves: Sequence[Sequence[analysis.Curve]], *, bands: bool) -> str:
+def _marks(curves: Sequence[Sequence[analysis.Curve]], *, bands: bool, arrows: bool) -> str:
     """How the figures are to be read: only what they have is explained."""
     known = [one for each in curves for one in each]
     said = [
@@ -86,8 +86,8 @@ def _marks(curves: Sequence[Sequence[analysis.Curve]], *, bands: bool) -> str:
         said.append(f"Bins of fewer than {plot.MIN_FLOWS} flows are hollow{few}.")
     if bands and any((np.isfinite(one.high) & (one.low > 0)).any() for one in known):
         said.append(
-            "Bands are 95 % confidence intervals from order statistics, drawn where the flows give an upper bound; a "
-            "small arrow at the edge means that a band goes beyond."
+            "Bands are 95 % confidence intervals from order statistics, drawn where the flows give an upper bound"
+            + ("; a small arrow at the edge means that a band goes beyond." if arrows else ".")
         )
     if any((one.unfinished + one.failed).any() for one in known):
         said.append(
@@ -124,14 +124,17 @@ def slowdown(page: Page) -> Section:
         curves = [analysis.percentile_curves(s, bins, QS) for s in samples]
         by_q = list(zip(*curves, strict=True))
         first = [next(k for k in range(i + 1) if _alike(by_q[k], by_q[i])) for i in range(len(QS))]
-        section.text += _marks([by_q[i] for i in sorted(set(first))], bands=len(names) <= plot.MOST_BANDS)
+        arrows = False
         for i in sorted(set(first)):
             figure = plot.slowdown_vs_size(dict(zip(names, by_q[i], strict=True)), looks=plot.by_place(names))
+            arrows |= plot.has_arrows(figure)
             same = [f"p{QS[k]:g}" for k in range(i + 1, len(QS)) if first[k] == i]
             what = f"{'Median' if QS[i] == 50 else f'p{QS[i]:g}'} slowdown by flow size"
             caption = f"{what}, {_bins(bins, sizes, fine=fine)}."
             caption += f" The {listed(same)} {'is' if len(same) == 1 else 'are'} the same." if same else ""
             section.figures.append(page.draw(figure, f"slowdown_p{QS[i]:g}", caption))
+        drawn = [by_q[i] for i in sorted(set(first))]
+        section.text += _marks(drawn, bands=len(names) <= plot.MOST_BANDS, arrows=arrows)
     section.tables = slowdown_tables(page.runs, baseline=page.baseline, side=page.side)
     section.tables += group_tables(page.runs, page.baseline, page.side)
     lost = datagram_table(page.runs)

@@ -176,9 +176,13 @@ def _over_seeds(
     return jackknife(whole, each, span, half) if pooled else estimate(each, span=span)
 
 
-def told(found: Mapping[Place, tuple[float, float]]) -> str:
-    """The sentence of a caption that says what the whiskers of a figure are; empty where it has none."""
-    return " Whiskers: 95 % confidence intervals over the seeds; an arrow: beyond the axis." if found else ""
+def told(found: Mapping[Place, tuple[float, float]], *, cut: bool = False) -> str:
+    """The sentence of a caption that says what the whiskers of a figure are; empty where it has none.
+
+    ``cut`` is whether any goes beyond its axis (:func:`paceline.plot.has_arrows`).
+    """
+    arrow = "; an arrow: beyond the axis" if cut else ""
+    return f" Whiskers: 95 % confidence intervals over the seeds{arrow}." if found else ""
 
 
 def intervals(

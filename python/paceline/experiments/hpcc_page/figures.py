@@ -153,7 +153,8 @@ def gap(name: str, judged: Sequence[Verdict]) -> Drawing:
         "The gap that is to grow with the load: how much higher the mean p99 slowdown of flows below 200 KB is with "
         "the best of DCQCN+w, TIMELY+w and DCTCP than with HPCC-PINT. Hollow and grey: that of the published curves."
     )
-    return Drawing(f"{name}-gap", multiples.charts([row]), caption + told(bars))
+    figure = multiples.charts([row])
+    return Drawing(f"{name}-gap", figure, caption + told(bars, cut=plot.has_arrows(figure)))
 
 
 def _number(value: float | str | None) -> float:

@@ -11,7 +11,7 @@ from paceline.experiments.cee.hotspot.runs import RACKS_REMARK, REMARKS, SWEEP, 
 from paceline.experiments.cee.measures import facts
 from paceline.experiments.cee.setup import CELLS, cells_named, pfc_title, when
 from paceline.experiments.cee.study import Plan, experiment
-from paceline.plot import multiples
+from paceline.plot import has_arrows, multiples
 from paceline.reproduce.claims import intervals, told
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Runs
@@ -49,9 +49,10 @@ def _over_flows(runs: Runs) -> Iterator[Drawing]:
     variants = {titles[cell, True]: titles[cell, False] for cell in ("qcn20", "qcn66")}
     caption = (
         "NewReno flows without end over their number: Jain's index of fairness (1: all get the same), the share of the "
-        f"receiver's link that they use, and the queue at its port.{told(bars)}"
+        "receiver's link that they use, and the queue at its port."
     )
-    yield Drawing("E24-flows", multiples.charts([row], variants), caption)
+    figure = multiples.charts([row], variants)
+    yield Drawing("E24-flows", figure, caption + told(bars, cut=has_arrows(figure)))
 
 
 _DRAWN = {1: _queues, 24: _over_flows}
