@@ -31,7 +31,7 @@ from paceline.formats import (
     format_time,
     same_decimals,
 )
-from paceline.report import figures_table, slowdown_table, write_report
+from paceline.report import Section, figures_table, render, slowdown_table, write_report
 from paceline.report import flows as flows_section
 from paceline.results import Results
 from paceline.sweeps.brief import brief
@@ -234,6 +234,19 @@ def test_long_remarks_stand_below_a_table_in_the_terminal() -> None:
     lines = Table("A table", ("Flow size", "a", "b"), rows).plain().splitlines()
     assert lines[2].split() == ["x", "CDF-weighted", "1", "[1.02,", "1.05]", "2"]
     assert lines[3] == "x, b: over the 3 of 10 sizes both have"
+
+
+def test_a_table_that_fits_on_a_sheet_is_printed_in_one_piece() -> None:
+    """Tables were cut after two rows, captions after a line, where a sheet of paper ended."""
+    rows = [(Cell("a"), Cell("1"))]
+    made = [Table(name, ("x", "y"), rows * count) for name, count in (("fits", 12), ("does not", 60))]
+    plain = {"kicker": "", "title": "t", "lead": [], "notices": [], "tiles": []}
+    page = render("reproduce.html.j2", sections=[Section("s", "Tables", tables=made)], **plain)
+    kinds = re.findall(r'<div class="(table[^"]*)"[^>]*aria-label="([^"]*)"', page)
+    assert kinds == [("table", "fits"), ("table tall", "does not")]
+    paper = page.partition("@media print {")[2]
+    assert re.search(r"\.table:not\(\.tall\)[^{}]*caption[^{}]*\{ break-inside: avoid; \}", paper)
+    assert re.search(r"figure svg \{ max-height: 2[0-9]{2}mm; \}", paper), "H6 had a figure higher than a sheet"
 
 
 def test_tables_are_written_for_papers_too(tmp_path: Path) -> None:
