@@ -249,6 +249,14 @@ def test_a_table_that_fits_on_a_sheet_is_printed_in_one_piece() -> None:
     assert re.search(r"figure svg \{ max-height: 2[0-9]{2}mm; \}", paper), "H6 had a figure higher than a sheet"
 
 
+def test_a_caption_explains_no_dash_of_a_column_that_is_left_out(tmp_path: Path) -> None:
+    """Beside "no p99: it needs 100 flows" it had "a dash where the flows are fewer than 100 (p99)"."""
+    text = " ".join(slowdown_table([Results.load(write_run(tmp_path / "a", flows=50, tables=False))]).split())
+    assert "no p99: it needs 100 flows; a dash where the flows are fewer than 20 (p95)" in text
+    both = " ".join(slowdown_table([Results.load(write_run(tmp_path / "b", flows=150, tables=False))]).split())
+    assert "a dash where the flows are fewer than 100 (p99) or 20 (p95)" in both
+
+
 def test_tables_are_written_for_papers_too(tmp_path: Path) -> None:
     """The numbers of a comparison had to be typed again to get into a paper."""
     folders = [write_run(tmp_path / name, seed, flows=400, name=name) for seed, name in ((1, "a_1"), (2, "50 %"))]

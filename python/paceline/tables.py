@@ -246,8 +246,9 @@ def percentile_table(
         needs = " and ".join(str(round(fewest(float(name[1:])))) for name in missing)
         caption += f"; no {' and '.join(missing)}: {'it needs' if len(missing) == 1 else 'they need'} {needs} {what}"
         few &= any(row[i].text == "–" for row in rows for i in kept if head[i].startswith("p"))
-    if few:
-        caption += f"; a dash where the {what} are fewer than 100 (p99) or 20 (p95)"
+    least = [f"{fewest(q):.0f} (p{q:g})" for q in (99.0, 95.0) if any(head[i].startswith(f"p{q:g}") for i in kept)]
+    if few and least:
+        caption += f"; a dash where the {what} are fewer than {' or '.join(least)}"
     return Table(caption, tuple(head[i] for i in kept), [tuple(row[i] for i in kept) for row in rows])
 
 
