@@ -327,6 +327,9 @@ def test_a_cut_axis_begins_at_a_round_number(least: float, most: float, begins: 
     assert low in axes.get_yticks()
     assert low == pytest.approx(begins)
     assert low < 0 or axes.get_ylabel() == f"y\n(axis from {begins:,g})"
+    # H1's pairs of charts have their ends from elsewhere.
+    given = multiples.charts([[replace(chart, between=(least, most))]]).axes[0]
+    assert given.get_ylim()[0] in given.get_yticks()
 
 
 def test_an_arrow_is_explained_where_there_is_one() -> None:

@@ -183,7 +183,7 @@ def _draw(ax: Axes, chart: Chart, looks: Mapping[str, Look]) -> dict[str, Any]:
         apart = least > most / 2 or least < 0
         room = 0.06 * (most - (least if apart else 0.0)) or 0.06 * most  # all the same
         bottom, top = chart.between or (least - room if apart else 0.0, most + room or 1.0)
-        if apart and not chart.between:  # from a tick on
+        if bottom:  # from a tick on
             ticks_at = MaxNLocator(6, steps=[1, 2, 5, 10])
             bottom = float(ticks_at.tick_values(bottom, top)[0])
             ax.yaxis.set_major_locator(ticks_at)
