@@ -406,6 +406,32 @@ def test_a_place_that_may_not_be_written_to_is_told_before_anything_runs(pacelin
         assert paceline(*arguments, "held").code == 0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("run", "s.toml", "-o"), "--out"),
+        (("sweep", "s.toml", "-o"), "--out"),
+        (("size-buffers", "s.toml", "-o"), "--out"),
+        (("reproduce", "C1", "--scale", "tiny", "-o"), "--out"),
+        (("report", "r", "-o"), "--out"),
+        (("sweep", "s.toml", "--cache"), "--cache"),
+    ],
+)
+@pytest.mark.parametrize("end", ["", "/below"])
+def test_a_name_that_is_too_long_is_told_before_anything_is_done(paceline, ended, arguments, named, end):
+    """Below a folder yet to be made nobody saw it: that was made, and all was simulated or drawn for nothing."""
+    Path("s.toml").write_text(GOOD)
+    shutil.copytree(ended / "pfc", "r")
+    before = sorted(Path().rglob("*"))
+    # 256 bytes: letters are not what counts.
+    name = f"{'ä' * 125}x.html{end}"
+    outcome = paceline("--json-errors", *arguments, f"new/{name}")
+    parts = json.loads(outcome.err)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert (parts["field"], parts["problem"]) == (named, "File name too long")
+    assert sorted(Path().rglob("*")) == before
+
+
 def test_a_sweep_of_more_runs_than_there_can_be_is_refused_at_once(paceline):
     Path("s.toml").write_text(GOOD)
     outcome = paceline("--json-errors", "sweep", "s.toml", "--seeds", str(10**12))

@@ -38,7 +38,9 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
-_LONGEST_NAME = 255 - len("..part")
+_MOST_NAME = 255
+"""Bytes of the name of a file or folder."""
+_LONGEST_NAME = _MOST_NAME - len("..part")
 """Bytes of the name of a file beside which there can be a part of the same name."""
 
 
@@ -133,6 +135,9 @@ def check_folder(field: str, folder: Path, *, written: bool = True, typed: Path 
     def refuse(problem: str, allowed: str) -> _native.InputError:
         return _native.input_error(problem, field=field, value=str(typed or folder), allowed=allowed)
 
+    # The system says so only where the folder around is there.
+    if any(len(os.fsencode(name)) > _MOST_NAME for name in (typed or folder).parts):
+        raise refuse(os.strerror(errno.ENAMETOOLONG), "a folder")
     for path in (folder, *folder.parents):
         try:
             there = path.exists() or path.is_symlink()
