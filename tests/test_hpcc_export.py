@@ -183,3 +183,19 @@ def test_the_flows_alone_are_written_as_a_table_that_a_scenario_reads(paceline: 
     outcome = paceline("export", "results/exported", "--table", "u.csv")
     assert outcome.code == 2
     assert "--table = results/exported: is for the flows of a scenario" in outcome.err
+
+
+def test_a_table_of_several_schemes_is_told_how_to_be_read(paceline: Callable[..., Any]) -> None:
+    """A scenario that reads it was refused for want of a scheme, though each row names one; nothing said what to do."""
+    head = '[topology]\nkind = "star"\nhosts = 4\n[schemes.a]\ncc = "hpcc"\n[schemes.b]\ncc = "none"\n'
+    flows = '[[workloads]]\nkind = "incast"\nsenders = 2\nsizes = "10KB"\nscheme = '
+    Path("two.toml").write_text(f'{head}{flows}"a"\n{flows}"b"\n')
+    told = paceline("export", "two.toml", "--table", "t.csv").out
+    needed = 'scheme = "a"'
+    assert f"of 2 schemes, which a scenario needs as well, and {needed} or another" in told
+    Path("again.toml").write_text(f'{head}[[workloads]]\nkind = "flows"\nfile = "t.csv"\n{needed}\n')
+    assert "4 flows written: again.csv" in paceline("export", "again.toml", "--table", "again.csv").out
+    assert Path("again.csv").read_text() == Path("t.csv").read_text()
+    # Of one scheme there is nothing to say, even where the scenario has others.
+    Path("one.toml").write_text(f'{head}{flows}"b"\n')
+    assert paceline("export", "one.toml", "--table", "one.csv").out == "2 flows written: one.csv\n"

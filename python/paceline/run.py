@@ -216,7 +216,8 @@ def save_flows(
     """Writes the flows of a scenario as a flow table (CSV) and returns how many there are. Nothing is run.
 
     ``scenario`` and ``overrides`` are as for :func:`simulate`. A scenario with this table in place of its workloads,
-    ``kind = "flows"`` and ``file``, and with schemes of the same names, has the same flows to the last picosecond.
+    ``kind = "flows"`` and ``file``, and with schemes of the same names, has the same flows to the last picosecond. With
+    several schemes the workload needs a ``scheme``, any of them: each flow keeps its own.
 
     Raises :class:`InputError` when the scenario is wrong or has flows that wait for others (queries, programs), and
     when the file is there, unless ``force``.

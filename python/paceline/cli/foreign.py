@@ -1,5 +1,6 @@
 """``paceline hpcc``, ``export`` and ``htsim``: files of other simulators."""
 
+import csv
 import shlex
 import sys
 from collections.abc import Sequence
@@ -173,6 +174,16 @@ def _save_table(source: Path, table: Path, overrides: Sequence[str], out: Path |
     with naming(file="--table"):
         flows = save_flows(source, table, overrides=overrides, force=force)
     print(f"{many(flows, 'flow')} written: {plain(str(table))}")
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        column = next(rows).index("scheme")
+        schemes = sorted({row[column] for row in rows})
+    if len(schemes) > 1:
+        # Without it the engine asks which scheme is meant, though each row names one.
+        print(
+            f"they are of {len(schemes)} schemes, which a scenario needs as well, and "
+            f'scheme = "{schemes[0]}" or another where it names the file; each flow keeps its own'
+        )
 
 
 def htsim(
