@@ -262,8 +262,23 @@ def test_a_level_curve_over_buffers_has_room_above() -> None:
     slowdowns = plot.sizing({"a": wide}).axes[0]
     assert slowdowns.get_yscale() == "log"
     assert {"1,000", "10⁶"} <= {text.get_text() for text in slowdowns.get_yticklabels()}
-    unknown = plot.Sized([1000], [float("nan")], [0.0], [0.0], [False], None)
-    assert plot.sizing({"a": unknown}).axes[0].get_ylim()[0] == 0
+
+
+def test_no_panel_of_buffers_is_empty() -> None:
+    """Where no p99 was known its panel had an axis from 0 to 0.05, and a limit was said to be broken."""
+    nan = float("nan")
+    (drops,) = plot.sizing({"a": plot.Sized([1000], [nan], [0.0], [0.0], [False], None)}).axes
+    assert drops.get_ylabel().startswith("Dropped")
+    assert drops.get_ylim()[0] == 0
+    for p99, drop, told in (
+        (nan, 0.5, "a limit is broken, or the p99 slowdown not known"),
+        (2.0, 0.0, "a limit is broken"),
+    ):
+        sized = plot.Sized([1000, 2000], [p99, nan], [drop, 0.0], [0.0, 0.0], [False, True], None)
+        figure = plot.sizing({"a": sized})
+        (panel,) = figure.axes
+        assert np.isfinite(panel.get_lines()[0].get_ydata()).any()
+        assert told in [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def test_an_axis_of_buffers_has_the_unit_that_they_have() -> None:

@@ -316,6 +316,90 @@ def test_a_buffer_whose_run_stalled_or_did_not_finish_is_never_recommended(
     assert "32 MB" in capsys.readouterr().out.split("All buffers tried")[0]
 
 
+IDLE = """
+[topology]
+kind = "star"
+hosts = 5
+[switch]
+model = "per_port"
+pfc = { enabled = false }
+[schemes.hpcc]
+cc = "hpcc"
+[[workloads]]
+kind = "incast"
+senders = 4
+sizes = "100KB"
+[run]
+warmup = "1ms"
+"""
+ASKED = """
+[topology]
+kind = "star"
+hosts = 4
+[switch]
+model = "per_port"
+pfc = { enabled = false }
+[schemes.tcp]
+cc = "new_reno"
+[[workloads]]
+kind = "rpc"
+clients = [0, 1, 2]
+servers = [3]
+sizes = "100KB"
+[run]
+stop = "200us"
+"""
+
+
+def test_a_p99_that_is_not_known_is_no_broken_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing was measured, and the slowdown was said to break its limit; the p99 was one "of 0 flows"."""
+    (tmp_path / "idle.toml").write_text(IDLE)
+    arguments = ["size-buffers", str(tmp_path / "idle.toml"), "--buffers", "32KB,1MB", "--out", str(tmp_path / "out")]
+    arguments += ["--cache", str(tmp_path / "cache"), "-j", "1", "--progress", "none"]
+    assert main(arguments) == 0
+    said = capsys.readouterr().out
+    rows = list(csv.DictReader((tmp_path / "out" / "buffers.csv").read_text().splitlines()))
+    assert [row["breaks"] for row in rows] == ["p99 slowdown not known;drops", "p99 slowdown not known"]
+    assert said.count("largest slowdown not known: no flow or query was measured\n") == 1
+    assert "of 0 flows" not in said
+    # Who does not ask for it gets an answer.
+    assert main([*arguments, "--p99", "off"]) == 0
+    assert "1 MB" in capsys.readouterr().out.split("All buffers tried")[0]
+
+
+def test_few_queries_are_called_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "asked.toml").write_text(ASKED)
+    arguments = ["size-buffers", str(tmp_path / "asked.toml"), "--buffers", "1MB", "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--cache", str(tmp_path / "cache"), "-j", "1", "--progress", "none"]) == 0
+    said = capsys.readouterr().out
+    assert " queries is that of the slowest: fewer than 100 were measured\n" in said
+    assert "flows is" not in said
+
+
+def test_why_a_p99_is_not_known_is_told_with_the_buffers() -> None:
+    few = sizing.Tried(1000, 2.0, 0.0, 0.0, 1, measured=20, fewest=20, most=20, few="queries")
+    many = sizing.Tried(2000, 2.0, 0.0, 0.0, 1, measured=200, fewest=200, most=200)
+    none = sizing.Tried(4000, float("nan"), 0.0, 0.0, 1)
+    said = sizing.remarks(Runs(()), [sizing.BufferCurve("a", (few, many, none), ((), (), ()))])
+    assert said == [
+        "p99 slowdown not known: no flow or query was measured (buffer 4 KB)",
+        "a p99 of 20 queries is that of the slowest: fewer than 100 were measured (buffer 1 KB)",
+    ]
+    curves = [sizing.BufferCurve(name, (few, many), ((), ())) for name in "ab"]
+    (told,) = sizing.remarks(Runs(()), [*curves, sizing.BufferCurve("c", (many,), ((),))])
+    assert told.endswith("(a: buffer 1 KB; b: buffer 1 KB)")
+
+
+def test_a_limit_that_is_not_known_is_not_judged() -> None:
+    """A p99 was held against 1.1 times one that was only known to be at least so much."""
+    known, open_ = sizing.Tried(1000, 3.0, 0.0, 0.0, 1), sizing.Tried(2000, 2.0, 0.0, 0.0, 1, at_least=True)
+    assert sizing._broken(known, open_, sizing.Limits()) == ("p99 slowdown with the largest buffer not known",)
+    assert sizing._broken(known, open_, sizing.Limits(p99_times=None)) == ()
+    # What is at least so much breaks a lower limit all the same.
+    assert sizing._broken(open_, open_, sizing.Limits(p99=1.5, p99_times=None)) == ("p99 slowdown",)
+    assert sizing._broken(open_, open_, sizing.Limits(p99=2.5, p99_times=None)) == ("p99 slowdown not known",)
+
+
 def test_sizes_with_a_failed_run_have_a_table_of_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,14 +52,19 @@ def _unit(sizes: Sequence[int]) -> tuple[str, float]:
 def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
     """p99 slowdown, drops and pauses over the buffer, a panel each; those without any drop or pause are left out.
 
+    So is that of slowdowns where none is known; of panels that would all be left out drops remain.
+
     The axis of slowdowns is logarithmic where it is in a sweep's figure, too. Filled marks keep the limits,
     hollow ones do not, and triangles are runs whose flows did not finish: the p99 is at least that, and drops and
     pauses are those until then; a vertical line stands at the smallest buffer that will do. The legend says so, as the
     figure may be looked at alone. ``p99`` is what the p99s are called.
     """
-    panels: list[tuple[str, str, float]] = [("p99", headed(f"{p99} slowdown"), 1.0)]
+    known = any(math.isfinite(value) for s in found.values() for value in s.p99)
+    panels: list[tuple[str, str, float]] = [("p99", headed(f"{p99} slowdown"), 1.0)] if known else []
     shares = {"drops": "Dropped\n(% of data packets)", "paused": "Worst port paused\n(% of time)"}
-    panels += [(k, name, 100.0) for k, name in shares.items() if any(max(getattr(s, k)) > 0 for s in found.values())]
+    told = {k for k in shares if any(max(getattr(s, k)) > 0 for s in found.values())}
+    told |= set() if known or told else {"drops"}
+    panels += [(k, name, 100.0) for k, name in shares.items() if k in told]
     looks = of_schemes(found)
     if any(any(s.unknown) for s in found.values()):  # triangles are taken
         looks = {name: replace(one, marker="p") if one.marker == "^" else one for name, one in looks.items()}
@@ -76,7 +81,7 @@ def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
             ax.plot(sizes, y, linewidth=0.9, **own)
             # Smaller and smaller, so that none hides another where several curves are at 0.
             mark: dict[str, Any] = {"marker": looks[label].marker, "markersize": 4.2 + smaller * (len(found) - 1 - i)}
-            handles += [Line2D([], [], linewidth=0.9, **own, **mark)] if what == "p99" else []
+            handles += [Line2D([], [], linewidth=0.9, **own, **mark)] if ax is axes[0] else []
             unknown = s.unknown or [False] * len(s.within)
             for inside, open_ in ((True, False), (False, False), (True, True), (False, True)):
                 chosen = [k for k, w in enumerate(s.within) if w == inside and unknown[k] == open_]
@@ -111,9 +116,15 @@ def sizing(found: Mapping[str, Sized], p99: str = "p99") -> Figure:
         last.xaxis.set_minor_locator(NullLocator())  # ticks are the sizes tried
     last.set_xlabel(f"Buffer ({unit})")
     names = clean_labels(found)
-    if not all(inside for s in found.values() for inside in s.within):
+    outside = [
+        math.isnan(value) or open_
+        for s in found.values()
+        for value, inside, open_ in zip(s.p99, s.within, s.unknown or [False] * len(s.within), strict=True)
+        if not inside
+    ]
+    if outside:
         handles.append(Line2D([], [], **_DOTS, color=INK, markerfacecolor=PAPER))
-        names.append("a limit is broken")
+        names.append(f"a limit is broken{f', or the {p99} slowdown not known' if any(outside) else ''}")
     if any(any(s.unknown) for s in found.values()):
         handles.append(Line2D([], [], **(_DOTS | _TRIANGLE), color=INK, markerfacecolor=PAPER))
         names.append("unfinished: at least")

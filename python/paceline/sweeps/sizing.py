@@ -13,7 +13,7 @@ import io
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from paceline.sweeps.remarks import remarks as warned
 from paceline.sweeps.runner import prepare
 from paceline.tables import Cell, Table, fewest, p99_name, with_bounds
 from paceline.units import BYTES, quantity
-from paceline.words import headed, many
+from paceline.words import headed
 
 BUFFER = "switch.buffer"
 HALVINGS = 7
@@ -72,6 +72,8 @@ class Tried:
     """Of them, those without an end, given up or not."""
     fewest: int = 0
     """Flows, or queries of a group, of the smallest sample that a p99 was taken of; 0 without any."""
+    few: str = "flows"
+    """Which of the two these are."""
     most: int = 0
     """Those of the largest such sample."""
     at_least: bool = False
@@ -85,7 +87,7 @@ class BufferCurve:
     label: str
     tried: tuple[Tried, ...]
     broken: tuple[tuple[str, ...], ...]
-    """For each buffer the limits it breaks."""
+    """For each buffer the limits it breaks, or what of them is not known."""
 
     @property
     def smallest(self) -> Tried | None:
@@ -215,6 +217,7 @@ def _tried(size: int, runs: Sequence[Run]) -> Tried:
     failed = [FAILED] if len(each) < len(runs) else []
     if not each:
         return Tried(size, p99=math.nan, drops=math.nan, paused=math.nan, seeds=0, status=FAILED)
+    least = min(each, key=lambda one: one.fewest)
     return Tried(
         size,
         p99=float(np.mean([one.p99 for one in each])),
@@ -224,7 +227,8 @@ def _tried(size: int, runs: Sequence[Run]) -> Tried:
         status=", ".join(dict.fromkeys([*(one.status for one in each), *failed])),
         measured=sum(one.measured for one in each),
         unfinished=sum(one.unfinished for one in each),
-        fewest=min(one.fewest for one in each),
+        fewest=least.fewest,
+        few=least.few,
         most=max(one.most for one in each),
         at_least=any(one.at_least for one in each),
     )
@@ -233,7 +237,9 @@ def _tried(size: int, runs: Sequence[Run]) -> Tried:
 def _measured(size: int, results: Results) -> Tried:
     """One run."""
     side = results.default_side()
-    samples = [s for s in (results.slowdown(side=side), *(g.slowdown for g in queries.groups(results))) if len(s)]
+    asked = [g.slowdown for g in queries.groups(results) if len(g.slowdown)]
+    samples = [s for s in (results.slowdown(side=side), *asked) if len(s)]
+    least = min(map(len, samples), default=0)
     p99 = [percentiles(s, (99.0,))[0] for s in samples]
     c = results.summary["counters"]
     pauses = results.pauses
@@ -247,7 +253,8 @@ def _measured(size: int, results: Results) -> Tried:
         status=results.status,
         measured=sum(map(len, samples)),
         unfinished=sum(p.unfinished + p.failed for p in p99),
-        fewest=min(map(len, samples), default=0),
+        fewest=least,
+        few="queries" if least in map(len, asked) else "flows",
         most=max(map(len, samples), default=0),
         at_least=any(p.at_least for p in p99),
     )
@@ -265,22 +272,35 @@ STALLED = "stalled"
 FAILED = "failed"
 """The run has no result."""
 UNKNOWN = "p99 slowdown not known"
-"""What is broken where too many flows did not finish for a p99."""
+"""In place of a limit where too many flows did not finish for a p99, or nothing was measured."""
+UNKNOWN_LARGEST = "p99 slowdown with the largest buffer not known"
+"""In place of a limit that is so many times it."""
 
 
 def _broken(t: Tried, largest: Tried, limits: Limits) -> tuple[str, ...]:
-    asked = limits.p99 is not None or limits.p99_times is not None
     if not t.seeds:
         return (FAILED,)
     # Limits met by what a stalled run did until then say nothing about the buffer, nor do other seeds of a failed one.
-    first = tuple(how for how in (FAILED, STALLED) if how in t.status) + ((UNKNOWN,) if asked and t.at_least else ())
+    first = tuple(how for how in (FAILED, STALLED) if how in t.status)
     checks = [
-        ("p99 slowdown", t.p99, limits.p99),
-        ("p99 slowdown", t.p99, None if limits.p99_times is None else limits.p99_times * largest.p99),
-        ("drops", t.drops, limits.drops),
-        ("pauses", t.paused, limits.paused),
+        ("drops", limits.drops is not None and t.drops > limits.drops),
+        ("pauses", limits.paused is not None and t.paused > limits.paused),
     ]
-    return first + tuple(dict.fromkeys(what for what, value, most in checks if most is not None and not value <= most))
+    return (*first, *_slow(t, largest, limits), *(what for what, broken in checks if broken))
+
+
+def _slow(t: Tried, largest: Tried, limits: Limits) -> tuple[str, ...]:
+    """Whether the slowdown breaks a limit; where nobody can say, what is not known."""
+    most = [limits.p99] if limits.p99 is not None else []
+    known = largest.p99 if not largest.at_least else math.nan
+    if limits.p99_times is not None:
+        most.append(limits.p99_times * known)
+    # A lower bound above a limit breaks it, too.
+    if any(t.p99 > one for one in most):
+        return ("p99 slowdown",)
+    if most and (t.at_least or math.isnan(t.p99)):
+        return (UNKNOWN,)
+    return (UNKNOWN_LARGEST,) if any(map(math.isnan, most)) else ()
 
 
 def _shown(axis: str, values: Sequence[Any]) -> str:
@@ -291,13 +311,43 @@ def _shown(axis: str, values: Sequence[Any]) -> str:
 
 
 def remarks(runs: Runs, found: Sequence[BufferCurve], scenarios: Mapping[Path, str] | None = None) -> list[str]:
-    """What the runs warn of, each text once; and p99s that are of few flows. ``scenarios`` as of a sweep's remarks."""
+    """What the runs warn of, each text once; then p99s that there are not, or that are of few flows or queries.
+
+    ``scenarios`` as of a sweep's remarks.
+    """
     said = warned(runs, _shown, scenarios=scenarios)
-    needed = round(fewest(99.0))
-    few = min((t.fewest for t in _ran(found)), default=needed)
-    if few < needed:
-        said.append(f"a p99 of {many(few, 'flow')} is that of the slowest: fewer than {needed} were measured")
+    ran, needed = _ran(found), round(fewest(99.0))
+    if any(math.isnan(t.p99) for t in ran):
+        place = _where(found, lambda t: math.isnan(t.p99))
+        said.append(f"{_p99_name(found)} slowdown not known: no flow or query was measured{place}")
+    few = [t for t in ran if 0 < t.fewest < needed]
+    if few:
+        least = min(few, key=lambda t: t.fewest)
+        of = least.few if least.fewest > 1 else {"flows": "flow", "queries": "query"}[least.few]
+        place = _where(found, lambda t: 0 < t.fewest < needed)
+        said.append(f"a p99 of {least.fewest} {of} is that of the slowest: fewer than {needed} were measured{place}")
     return said
+
+
+_MOST_PLACES = 4
+"""Buffers, of all curves, that a remark names."""
+
+
+def _where(found: Sequence[BufferCurve], chosen: Callable[[Tried], bool]) -> str:
+    """The buffers that a remark is about, in brackets; nothing where it is about all."""
+    about = {c.label: [t.buffer_bytes for t in c.tried if t.seeds and chosen(t)] for c in found}
+    count, every = sum(map(len, about.values())), len(_ran(found))
+    several = len(found) > 1
+    if count == every:
+        return ""
+    if count > _MOST_PLACES:
+        return f" ({count} of {every} buffers{', of all curves' if several else ''})"
+    said = [
+        (f"{plain(label)}: " if several else "") + f"buffer {', '.join(map(format_given, sizes))}"
+        for label, sizes in about.items()
+        if sizes
+    ]
+    return f" ({'; '.join(said)})"
 
 
 def _ran(found: Sequence[BufferCurve]) -> list[Tried]:
@@ -311,12 +361,12 @@ def _p99_name(found: Sequence[BufferCurve]) -> str:
 
 
 def _reasons(broken: Sequence[str], name: str) -> str:
-    """The limits that are broken, as tables have them; ``name`` is that of the p99s."""
+    """The limits that are broken or not known, as tables have them; ``name`` is that of the p99s."""
     return ", ".join(what.replace("p99", name) for what in broken) or "–"
 
 
 def answers(found: Sequence[BufferCurve]) -> Table:
-    """The smallest buffer of each curve, and what breaks first below it."""
+    """The smallest buffer of each curve, and what is first against those below it."""
     rows, name = [], _p99_name(found)
     for curve in found:
         small = curve.smallest
@@ -337,7 +387,7 @@ def answers(found: Sequence[BufferCurve]) -> Table:
             )
         )
         rows.append((Cell(curve.label), *(Cell(c) for c in cells), Cell(why)))
-    head = ("Curve", "Smallest buffer", headed(f"{name} slowdown"), "Dropped", "Worst port paused", "Breaks below it")
+    head = ("Curve", "Smallest buffer", headed(f"{name} slowdown"), "Dropped", "Worst port paused", "Why none smaller")
     return Table(with_bounds("How small the buffer may be", rows), head, rows)
 
 
@@ -363,7 +413,7 @@ def everything(found: Sequence[BufferCurve]) -> Table:
         headed(f"{name} slowdown"),
         "Dropped",
         "Worst port paused",
-        "Breaks",
+        "Why not",
     )
     return Table(with_bounds("All buffers tried", rows), head, rows)
 
