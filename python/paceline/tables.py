@@ -160,10 +160,11 @@ def run_labels(runs: Sequence[Results]) -> list[str]:
 def _places(runs: Sequence[Results]) -> list[str]:
     """Names of the runs' folders, with as many of those that they are in as no other of them has."""
     parts = [run.path.resolve().parts for run in runs]
+    distinct = set(parts)
 
     def place(own: tuple[str, ...]) -> str:
         ends = (own[-k:] for k in range(1, len(own)))
-        apart = (end for end in ends if sum(other[-len(end) :] == end for other in {*parts}) == 1)
+        apart = (end for end in ends if sum(other[-len(end) :] == end for other in distinct) == 1)
         return "/".join(next(apart, own[-1:]))
 
     return [place(own) for own in parts]

@@ -198,10 +198,10 @@ pub struct Net {
     pub(crate) host: HostConfig,
     /// Paths are drawn packet by packet, or flowlet by flowlet.
     pub(crate) spray: bool,
-    /// The pause that begins a flowlet, ps, where paths are drawn by flowlet.
-    pub(crate) flowlet_gap: Option<u64>,
     /// They are, and parallel links are not alike.
     pub(crate) uneven: bool,
+    /// The pause that begins a flowlet, ps, where paths are drawn by flowlet.
+    pub(crate) flowlet_gap: Option<u64>,
     /// ACKs travel in the control class, also through switches.
     pub(crate) ack_control_class: bool,
     /// Flags of ACKs that a [turn](crate::net::host::turn) leaves to the network.

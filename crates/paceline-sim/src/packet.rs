@@ -71,7 +71,7 @@ pub const TICKS: u8 = 64;
 /// Flag (message transports, whose flows have no ticks): unscheduled; ports may drop it selectively.
 pub const UNSCHEDULED: u8 = 64;
 
-/// Flag: links may fail in this run; switches look the packet's next port up.
+/// Flag (RDMA): packets of a flow may come by several paths, as links fail or flowlets begin; its ACKs tell by which.
 pub const ROUTED: u8 = 128;
 
 /// Has the processor bring nearer what will soon be looked at. Changes nothing.

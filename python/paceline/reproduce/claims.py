@@ -10,13 +10,16 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from paceline.formats import format_number
 from paceline.reproduce.judge import Limits, span_of
 from paceline.reproduce.model import Outcome, Scale, Verdict
 from paceline.sweeps.estimates import LEAST_SEEDS, Estimate, Span, counted, estimate, halves, jackknife
 from paceline.sweeps.points import Runs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Place = tuple[str | float, ...]
 Values = Mapping[Place, float]
@@ -176,12 +179,14 @@ def _over_seeds(
     return jackknife(whole, each, span, half) if pooled else estimate(each, span=span)
 
 
-def told(found: Mapping[Place, tuple[float, float]], *, cut: bool = False) -> str:
+def told(found: Mapping[Place, tuple[float, float]], figure: Figure | None = None) -> str:
     """The sentence of a caption that says what the whiskers of a figure are; empty where it has none.
 
-    ``cut`` is whether any goes beyond its axis (:func:`paceline.plot.has_arrows`).
+    Of a ``figure`` in which some go beyond the axis it explains the arrows, too.
     """
-    arrow = "; an arrow: beyond the axis" if cut else ""
+    from paceline.plot import has_arrows
+
+    arrow = "; an arrow: beyond the axis" if figure is not None and has_arrows(figure) else ""
     return f" Whiskers: 95 % confidence intervals over the seeds{arrow}." if found else ""
 
 

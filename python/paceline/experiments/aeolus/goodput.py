@@ -9,7 +9,7 @@ from typing import Final
 from paceline.experiments.aeolus.measures import goodput
 from paceline.experiments.aeolus.networks import HOST_BPS, spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, scenario
-from paceline.plot import has_arrows, multiples
+from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, at, intervals, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
@@ -145,7 +145,7 @@ def _drawings(values: Values, bars: Mapping[Place, tuple[float, float]], loads: 
     held = {STACKS[name].title: ([max(loads)], [value]) for name, value in PUBLISHED.items()}
     chart = multiples.Chart("", curves, *names, scale="linear", published=held, intervals=around)
     figure = multiples.charts([[chart]], AEOLUS_OF)
-    yield Drawing("A4-goodput", figure, caption + told(bars, cut=has_arrows(figure)))
+    yield Drawing("A4-goodput", figure, caption + told(bars, figure))
 
 
 def table(values: Values, loads: Sequence[float]) -> Table:

@@ -11,7 +11,7 @@ from paceline.experiments.aeolus.measures import facts, slowdowns
 from paceline.experiments.aeolus.networks import spine_leaf
 from paceline.experiments.aeolus.schemes import AEOLUS_OF, PAIRS, STACKS, Stack, scenario
 from paceline.formats import format_slowdown
-from paceline.plot import has_arrows, multiples
+from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, at, intervals, ratio, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown, Verdict
@@ -183,7 +183,7 @@ def _drawings(values: Values, bars: Mapping[Place, tuple[float, float]]) -> Iter
         caption = f"Figure 17{letter}: {what} slowdown against line rate. No published points in the text at hand."
         chart = multiples.Chart("", curves, "Senders", f"Slowdown, {what}", log_x=True, intervals=around)
         figure = multiples.charts([[chart]], AEOLUS_OF)
-        yield Drawing(f"A3-{what}", figure, caption + told(bars, cut=has_arrows(figure)))
+        yield Drawing(f"A3-{what}", figure, caption + told(bars, figure))
 
 
 def show(runs: Runs, _scale: Scale) -> Shown:

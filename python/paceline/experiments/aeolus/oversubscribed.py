@@ -14,7 +14,7 @@ from paceline.experiments.aeolus.loads import FLAT, WORKLOADS
 from paceline.experiments.aeolus.networks import flat_spine_leaf
 from paceline.experiments.aeolus.schemes import STACKS, Stack, scenario
 from paceline.formats import format_share
-from paceline.plot import has_arrows, multiples
+from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import Claim, Place, Values, at, intervals, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
@@ -186,7 +186,7 @@ def _drawings(values: Values, bars: Mapping[Place, tuple[float, float]]) -> Iter
         "links in each network. The axes differ."
     )
     figure = multiples.charts(rows)
-    yield Drawing("A9-lost", figure, caption + told(bars, cut=has_arrows(figure)))
+    yield Drawing("A9-lost", figure, caption + told(bars, figure))
 
 
 def show(runs: Runs, scale: Scale) -> Shown:

@@ -32,7 +32,7 @@ from paceline.experiments.buffer_sizing.testbed import (
     variant_remarks,
 )
 from paceline.formats import format_columns, format_number
-from paceline.plot import has_arrows, multiples
+from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import (
     WORTH_TELLING,
@@ -470,7 +470,7 @@ def _acknowledged(runs: Runs, name: str) -> Iterator[Drawing]:
         row.append(multiples.Chart("", curves, "Packets per ACK", words, scale="linear", intervals=around))
     figure = multiples.charts([row], {"paced": "not paced"})
     caption = "HPCC over TCP: the bottleneck's queue over the number of packets per ACK, all the time."
-    yield Drawing(f"{name}-queue", figure, caption + told(found, cut=has_arrows(figure)))
+    yield Drawing(f"{name}-queue", figure, caption + told(found, figure))
 
 
 def _queue(runs: Runs, name: str) -> Iterator[Drawing]:

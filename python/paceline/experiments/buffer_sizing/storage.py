@@ -31,7 +31,7 @@ from paceline.experiments.buffer_sizing.testbed import (
     variant_remarks,
 )
 from paceline.formats import format_number
-from paceline.plot import has_arrows, multiples
+from paceline.plot import multiples
 from paceline.reproduce import judge
 from paceline.reproduce.claims import (
     Claim,
@@ -579,7 +579,7 @@ def _slowdown_drawing(runs: Runs, name: str) -> Drawing:
         intervals={title: {x: bars[p] for x, p in own.items() if p in bars} for title, own in places.items()},
     )
     figure = multiples.charts([[chart]])
-    return Drawing(f"{name}-slowdown", figure, caption + told(bars, cut=has_arrows(figure)))
+    return Drawing(f"{name}-slowdown", figure, caption + told(bars, figure))
 
 
 REMARKS: Final = [

@@ -20,7 +20,7 @@ from paceline.experiments.comparison.setup import (
     plan,
 )
 from paceline.formats import format_bytes, format_number, format_share, format_size, format_slowdown
-from paceline.plot import SIZE_AXIS, has_arrows, multiples
+from paceline.plot import SIZE_AXIS, multiples
 from paceline.reproduce.claims import Claim, Place, Values, at, intervals, told, verdicts
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Runs
@@ -147,7 +147,7 @@ def _over_load(values: Values, bars: Mapping[Place, tuple[float, float]], span: 
         for workload, title in WORKLOADS.items()
     ]
     figure = multiples.charts(rows, AEOLUS_OF)
-    whiskers = told(bars, cut=has_arrows(figure))
+    whiskers = told(bars, figure)
     caption = f"Slowdown over load, {SPANS[span]}.{_few(values, [span])}{whiskers}{_ALIKE.format('load')}"
     return Drawing(f"C1-loads-{span}", figure, caption)
 

@@ -154,7 +154,7 @@ def gap(name: str, judged: Sequence[Verdict]) -> Drawing:
         "the best of DCQCN+w, TIMELY+w and DCTCP than with HPCC-PINT. Hollow and grey: that of the published curves."
     )
     figure = multiples.charts([row])
-    return Drawing(f"{name}-gap", figure, caption + told(bars, cut=plot.has_arrows(figure)))
+    return Drawing(f"{name}-gap", figure, caption + told(bars, figure))
 
 
 def _number(value: float | str | None) -> float:

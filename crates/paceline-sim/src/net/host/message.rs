@@ -70,8 +70,6 @@ pub(crate) struct Messages {
     /// Longest timeout of the transport.
     patience: u64,
     spray: bool,
-    /// The pause that begins a flowlet, ps, where packets take paths by flowlet.
-    flowlet_gap: Option<u64>,
     /// Bursts are followed by probes.
     probed: bool,
     /// Headers do not say all, and classes are the flows'.
@@ -113,7 +111,6 @@ impl Messages {
             has_udp: scenario.schemes.iter().any(|s| matches!(s.transport, Transport::Udp(_))),
             endpoints,
             spray: scenario.routing.choice.splits_flows(),
-            flowlet_gap: scenario.routing.flowlets(),
             probed: scenario.schemes.iter().any(|s| s.transport.is_aeolus()),
             others: Counters::default(),
         })))

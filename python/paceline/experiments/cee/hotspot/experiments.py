@@ -11,7 +11,7 @@ from paceline.experiments.cee.hotspot.runs import RACKS_REMARK, REMARKS, SWEEP, 
 from paceline.experiments.cee.measures import facts
 from paceline.experiments.cee.setup import CELLS, cells_named, pfc_title, when
 from paceline.experiments.cee.study import Plan, experiment
-from paceline.plot import has_arrows, multiples
+from paceline.plot import multiples
 from paceline.reproduce.claims import intervals, told
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Runs
@@ -52,7 +52,7 @@ def _over_flows(runs: Runs) -> Iterator[Drawing]:
         "receiver's link that they use, and the queue at its port."
     )
     figure = multiples.charts([row], variants)
-    yield Drawing("E24-flows", figure, caption + told(bars, cut=has_arrows(figure)))
+    yield Drawing("E24-flows", figure, caption + told(bars, figure))
 
 
 _DRAWN = {1: _queues, 24: _over_flows}

@@ -25,7 +25,7 @@ from paceline.experiments.cee.roundtrips.runs import (
 )
 from paceline.experiments.cee.setup import CELLS, TITLES, cells_named, when
 from paceline.experiments.cee.study import Plan, experiment, seeds
-from paceline.plot import has_arrows, multiples
+from paceline.plot import multiples
 from paceline.reproduce.claims import at, intervals, told
 from paceline.reproduce.model import Drawing, Experiment, Scale, Shown
 from paceline.sweeps.points import Point, Runs
@@ -60,7 +60,7 @@ def _over_rtt(runs: Runs) -> Iterator[Drawing]:
         "32 flows without end through one link, over the round trip of the empty network, which the hosts make longer."
     )
     figure = multiples.charts([row])
-    yield Drawing("E19-rtt", figure, caption + told(bars, cut=has_arrows(figure)))
+    yield Drawing("E19-rtt", figure, caption + told(bars, figure))
 
 
 def _experiment(number: int, title: str, statement: str, rule: Any, plan: Plan, draw: Any, remark: str) -> Experiment:

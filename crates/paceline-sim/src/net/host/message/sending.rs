@@ -128,7 +128,7 @@ impl Net {
         }
         let mut number = 0;
         if let Some(m) = &mut self.messages {
-            number = match m.flowlet_gap {
+            number = match self.flowlet_gap {
                 Some(gap) => {
                     let (number, paused) = turns.flowlet.next(now, gap);
                     self.counters.flowlets += u64::from(paused);
